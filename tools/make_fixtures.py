@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Writes the reference checkpoints of tests/data/fixtures with Hugging Face transformers.
+
+  make_fixtures.py [--out DIR] [NAME ...]     all fixtures, or those named
+  make_fixtures.py --list
+
+Needs the packages of tools/requirements-dev.txt (CPU only, a few minutes). Each fixture is a folder with a config.json as
+the hub has it, safetensors under the hub's tensor names, tokens.json (token sequences), logits.f32 (little-endian float32
+[sum of tokens, vocabulary], one row per token, sequences one after the other) and, for MoE models, routing.jsonl: per
+layer and token of the last sequence the chosen experts by falling weight and the weights that multiply their outputs
+(normalised and scaled; shared experts left out). manifest.json lists them all. No folder has a tokenizer.
+
+A fixture is refused by this script unless
+  - the written folder, loaded again by the library from the file, gives the same logits bit for bit;
+  - an independent float64 routing chooses the same experts with the same weights;
+  - no routing decision is closer than GAP, so that float32 rounding cannot flip an expert;
+  - every mistake of the recipe's `wrong` list, and every norm, bias or sink neutralised, moves a logit by more than NOTICED.
+"""
+
+import argparse
+import copy
+import json
+import pathlib
+import platform
+import re
+import shutil
+
+import numpy as np
+import safetensors.torch
+import torch
+import transformers
+from transformers import AutoModelForCausalLM
+
+from fixtures import reference
+from fixtures.hub import HubTensors
+from fixtures.recipes import RECIPES
+
+LENGTHS = (1, 9, 24)
+TOLERANCE = 1e-4  # of a logit, for an engine that computes in float32 or better
+GAP = 5e-4
+NOTICED = 2e-2
+# Parameters whose absence is a known mistake, with the value an engine that forgets them uses.
+NEUTRAL = [(r"norm\.weight$|layernorm\.weight$", 1.0), (r"bias$", 0.0), (r"sinks$", -1e9),
+           (r"shared_expert_gate\.weight$", 0.0)]
+
+
+def token_sequences(seed, vocab):
+    rng = np.random.default_rng(seed)
+    return [rng.integers(5, vocab, n).tolist() for n in LENGTHS]
+
+
+def write_tensors(folder, recipe, stored):
+    names = sorted(stored)
+    if recipe.shards == 1:
+        safetensors.torch.save_file({n: stored[n] for n in names}, folder / "model.safetensors", {"format": "pt"})
+        return
+    per = -(-len(names) // recipe.shards)
+    weight_map, size = {}, 0
+    for s in range(recipe.shards):
+        part = {n: stored[n] for n in names[s * per:(s + 1) * per]}
+        file = f"model-{s + 1:05d}-of-{recipe.shards:05d}.safetensors"
+        safetensors.torch.save_file(part, folder / file, {"format": "pt"})
+        weight_map |= dict.fromkeys(part, file)
+        size += sum(t.numel() * t.element_size() for t in part.values())
+    index = {"metadata": {"total_size": size}, "weight_map": weight_map}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=1) + "\n")
+
+
+def load_again(folder, recipe):
+    """The library's own reading of the folder, in float32; raises if a tensor is missing or left over."""
+    kwargs = {}
+    if recipe.quant == "fp8":
+        kwargs["quantization_config"] = transformers.FineGrainedFP8Config(dequantize=True)
+    elif recipe.quant == "mxfp4":
+        kwargs["quantization_config"] = transformers.Mxfp4Config(dequantize=True)
+    else:
+        kwargs["config"] = reference.library_config(recipe)
+    model, info = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager",
+        output_loading_info=True, **kwargs)
+    past = f"model.layers.{recipe.config['num_hidden_layers']}."
+    left = [n for n in info["unexpected_keys"] if not n.startswith(past) and "inv_freq" not in n]
+    if info["missing_keys"] or info["mismatched_keys"] or left:
+        raise AssertionError(f"{recipe.name}: the library misses {info['missing_keys']}, does not expect {left}")
+    # The loader's tensors lie where the file put them, and the alignment changes the last bit of a product: copy them.
+    copied = reference.build(model.config)
+    copied.load_state_dict(model.float().state_dict(), strict=True)
+    return copied
+
+
+def check_noticed(recipe, state, sequences, logits):
+    """Smallest effect of any mistake; raises where one would pass unnoticed."""
+    effects = {}
+    for over in recipe.wrong:
+        model = reference.build(reference.library_config(recipe, **over))
+        model.load_state_dict(state, strict=True)
+        effects[json.dumps(over)] = (reference.run(model, sequences)[0] - logits).abs().max().item()
+    model = reference.build(reference.library_config(recipe))
+    for pattern, value in NEUTRAL:
+        kinds = {re.sub(r"layers\.\d+", "layers.*", n) for n in state if re.search(pattern, n)}
+        for kind in sorted(kinds):
+            changed = {n: torch.full_like(t, value) if re.sub(r"layers\.\d+", "layers.*", n) == kind else t
+                       for n, t in state.items()}
+            model.load_state_dict(changed, strict=True)
+            effects[kind] = (reference.run(model, sequences)[0] - logits).abs().max().item()
+    for what, effect in effects.items():
+        if not effect > NOTICED:
+            raise AssertionError(f"{recipe.name}: {what} moves no logit by more than {effect:.2g}")
+    return min(effects.values(), default=None)
+
+
+def attempt(recipe, seed):
+    """One draw of weights and tokens: everything that make() writes."""
+    config = reference.library_config(recipe)
+    model = reference.build(config)
+    shapes = reference.shapes_of(model)
+    tensors = HubTensors(recipe, seed)
+    state = tensors.state_dict(shapes)
+    model.load_state_dict(state, strict=True)
+    if "nextn" in recipe.extra_tensors:
+        tensors.add_nextn_layer(shapes)
+    if "inv_freq" in recipe.extra_tensors:
+        tensors.add_inv_freq()
+    sequences = token_sequences(seed, recipe.config["vocab_size"])
+    logits, seen = reference.run(model, sequences)
+    biases = {int(n.split(".")[2]): t.double().numpy() for n, t in state.items() if "e_score_correction_bias" in n}
+    rows, gap = reference.routing_rows(recipe, seen, biases) if seen else ([], None)
+    return dict(model=model, state=state, stored=tensors.stored, sequences=sequences, logits=logits, rows=rows, gap=gap)
+
+
+def make(recipe, out, seed):
+    for seed in range(seed, seed + 100):
+        a = attempt(recipe, seed)
+        if a["gap"] is None or a["gap"] > GAP:
+            break
+    else:
+        raise AssertionError(f"{recipe.name}: no draw without a close routing decision")
+    folder = out / recipe.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    config = copy.deepcopy(recipe.config)
+    if "dtype" not in config:
+        config["torch_dtype"] = recipe.dtype
+    (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+    write_tensors(folder, recipe, a["stored"])
+    (folder / "tokens.json").write_text(json.dumps(a["sequences"]) + "\n")
+    (folder / "logits.f32").write_bytes(a["logits"].numpy().astype("<f4").tobytes())
+    if a["rows"]:
+        (folder / "routing.jsonl").write_text("".join(json.dumps(r) + "\n" for r in a["rows"]))
+
+    again, _ = reference.run(load_again(folder, recipe), a["sequences"])
+    difference = (again - a["logits"]).abs().max().item()
+    if difference > 0:
+        raise AssertionError(f"{recipe.name}: the folder loaded again gives logits {difference:.2g} away")
+    smallest_effect = check_noticed(recipe, a["state"], a["sequences"], a["logits"])
+    a["model"].load_state_dict(a["state"], strict=True)
+    double = reference.run(a["model"].double(), a["sequences"])[0]
+    top = a["logits"].topk(2, dim=-1).values
+    c = recipe.config
+    return {
+        "name": recipe.name, "family": recipe.family, "model_type": c["model_type"],
+        "architecture": c["architectures"][0], "dtype": recipe.dtype, "quantisation": recipe.quant or None,
+        "traps": recipe.traps, "files": sorted(f.name for f in folder.iterdir()),
+        "sequences": [len(s) for s in a["sequences"]], "vocab_size": c["vocab_size"],
+        "num_hidden_layers": c["num_hidden_layers"], "moe_layers": sorted({r["layer"] for r in a["rows"]}),
+        "tolerance": {"logits": TOLERANCE, "weights": 1e-5}, "accept": recipe.accept, "seed": seed,
+        "smallest_routing_gap": a["gap"] and float(f"{a['gap']:.3g}"),
+        "smallest_top1_gap": float(f"{(top[:, 0] - top[:, 1]).min().item():.3g}"),
+        "largest_logit": float(f"{a['logits'].abs().max().item():.3g}"),
+        "smallest_effect_of_a_mistake": smallest_effect and float(f"{smallest_effect:.3g}"),
+        "float64_products_differ_by": float(f"{(double - a['logits'].double()).abs().max().item():.2g}"),
+    }
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("names", nargs="*")
+    ap.add_argument("--out", type=pathlib.Path,
+                    default=pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "fixtures")
+    ap.add_argument("--list", action="store_true")
+    args = ap.parse_args()
+    if args.list:
+        for r in RECIPES:
+            print(f"{r.name:24} {r.dtype:9} {'; '.join(r.traps)}")
+        return
+    unknown = set(args.names) - {r.name for r in RECIPES}
+    if unknown:
+        ap.error(f"no fixture named {', '.join(sorted(unknown))}; see --list")
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)  # one order of summation, whatever the machine
+    manifest_path = args.out / "manifest.json"
+    done = {}
+    if args.names and manifest_path.exists():
+        done = {f["name"]: f for f in json.loads(manifest_path.read_text())["fixtures"]}
+    for number, recipe in enumerate(RECIPES):
+        if args.names and recipe.name not in args.names:
+            continue
+        done[recipe.name] = make(recipe, args.out, 1000 * (number + 1))
+        size = sum(f.stat().st_size for f in (args.out / recipe.name).iterdir())
+        print(f"{recipe.name:24} {size / 1e3:8.0f} kB  gap {done[recipe.name]['smallest_routing_gap']}  mistake "
+              f"{done[recipe.name]['smallest_effect_of_a_mistake']}  float64 {done[recipe.name]['float64_products_differ_by']}")
+    manifest = {
+        "generator": "tools/make_fixtures.py",
+        "versions": {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0],
+                     "numpy": np.__version__, "python": platform.python_version()},
+        "reference": "transformers, float32, eager attention, expert loops, one thread; weights as the file stores them",
+        "fixtures": [done[r.name] for r in RECIPES if r.name in done],
+    }
+    manifest_path.write_text(json.dumps(manifest, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
