@@ -1,6 +1,7 @@
 # sluice_layer(NAME [DEPS layers...] [LINK packages...]): one static library of src/NAME/**.cc.
-# Files named *_avx2.cc, *_avx512.cc, *_avx512vnni.cc and *_avx512bf16.cc get their instruction set; they must keep everything
-# but their one exported table in an anonymous namespace, so that no AVX code leaks into a shared inline function.
+# Files named *_avx2.cc, *_avx512.cc, *_avx512vnni.cc and *_avx512bf16.cc get their instruction set; they must keep
+# everything but their one exported table in an anonymous namespace, so that no AVX code leaks into a shared inline
+# function.
 set(SLUICE_AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
 set(SLUICE_AVX512_FLAGS ${SLUICE_AVX2_FLAGS} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd)
 set(SLUICE_AVX512VNNI_FLAGS ${SLUICE_AVX512_FLAGS} -mavx512vnni)
@@ -29,6 +30,7 @@ function(sluice_layer name)
     set(scope INTERFACE)
   endif()
   add_library(sluice_${name} ${kind} ${sources})
+  set_target_properties(sluice_${name} PROPERTIES SLUICE_PACKAGES "${ARG_LINK}")
   target_link_libraries(sluice_${name} ${scope} sluice_options ${ARG_LINK})
   foreach(dep ${ARG_DEPS})
     target_link_libraries(sluice_${name} ${scope} sluice_${dep})
