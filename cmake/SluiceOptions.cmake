@@ -36,7 +36,8 @@ find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
-find_package(CLI11 REQUIRED)
+pkg_check_modules(LIBEDIT REQUIRED IMPORTED_TARGET libedit)
+pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 
 # What every target of the project is compiled with; nothing of it reaches the users of the installed libraries.
 add_library(sluice_options INTERFACE)
