@@ -98,15 +98,15 @@ void Attention::run_gqa(std::size_t layer, const AttentionSpec& spec, const Atte
       float* q_row = q + t * q_width;
       float* k_row = k + t * k_width;
       float* v_row = v + t * v_width;
+      if (spec.qk_norm == QkNorm::kFullWidth) {
+        kernels_.rms_norm(q_row, weights.q_norm, q_width, eps_, q_row);
+        kernels_.rms_norm(k_row, weights.k_norm, k_width, eps_, k_row);
+      }
       if (spec.clip_qkv > 0.0) {
         const auto limit = static_cast<float>(spec.clip_qkv);
         for (std::int64_t i = 0; i < q_width; ++i) q_row[i] = std::clamp(q_row[i], -limit, limit);
         for (std::int64_t i = 0; i < k_width; ++i) k_row[i] = std::clamp(k_row[i], -limit, limit);
         for (std::int64_t i = 0; i < v_width; ++i) v_row[i] = std::clamp(v_row[i], -limit, limit);
-      }
-      if (spec.qk_norm == QkNorm::kFullWidth) {
-        kernels_.rms_norm(q_row, weights.q_norm, q_width, eps_, q_row);
-        kernels_.rms_norm(k_row, weights.k_norm, k_width, eps_, k_row);
       }
       for (std::int64_t h = 0; h < spec.heads; ++h) {
         float* head = q_row + h * spec.head_dim;

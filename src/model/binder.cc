@@ -180,6 +180,7 @@ std::vector<std::string> Binder::unused(const std::vector<std::string>& skip_pre
     if (used_.contains(info.name)) continue;
     const bool skipped = std::ranges::any_of(
         skip_prefixes, [&](const std::string& prefix) { return info.name.starts_with(prefix); });
+    if (info.name.ends_with(".rotary_emb.inv_freq")) continue;  // a buffer that old libraries saved; we compute it
     if (!skipped) names.push_back(info.name);
   }
   return names;

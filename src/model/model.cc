@@ -93,13 +93,13 @@ class LoadedModel final : public Model {
 Status LoadedModel::gather_rows(std::span<const SequenceTokens> batch, std::vector<std::int32_t>& tokens) {
   rows_.clear();
   for (const SequenceTokens& sequence : batch) {
+    std::int64_t position = sequence.cache->length();
     for (const std::int32_t token : sequence.tokens) {
       if (token < 0 || token >= spec_.vocab_size) {
         return Error(ErrorCode::kInvalidArgument,
                      fmt::format("token id {} is out of range: the model has {} tokens", token, spec_.vocab_size));
       }
-      const std::int64_t position = sequence.cache->length() + (&token - sequence.tokens.data());
-      rows_.push_back({sequence.cache, position});
+      rows_.push_back({sequence.cache, position++});
       tokens.push_back(token);
     }
     SLUICE_TRY(sequence.cache->reserve(static_cast<std::int64_t>(sequence.tokens.size())));
