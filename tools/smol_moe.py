@@ -225,7 +225,7 @@ def main():
         ap.error(f"--used must lie between 1 and the number of experts, {args.experts}")
     try:
         write(args.out, *convert(Gguf(args.dense), args.mode, args.experts, used, args.seed))
-    except (Refused, OSError) as e:
+    except (Refused, OSError, ValueError) as e:  # ValueError: an empty file cannot be mapped
         sys.exit(f"smol_moe.py: {e}")
 
 
