@@ -132,6 +132,7 @@ void Attention::run_mla(std::size_t layer, const AttentionSpec& spec, const Atte
   const std::int64_t latent = spec.kv_lora_rank;
   const std::int64_t q_width = spec.heads * spec.head_dim;
   const std::int64_t key_dim = latent + spec.rope_dim;
+  const float latent_eps = spec.latent_eps > 0.0F ? spec.latent_eps : eps_;
   float* q = q_.resize(count * q_width);
   float* kv = kv_.resize(count * key_dim);
   if (spec.q_lora_rank > 0) {
@@ -140,7 +141,7 @@ void Attention::run_mla(std::size_t layer, const AttentionSpec& spec, const Atte
     projector_.run("attention_qkv", x, count, hidden_, first);
     for (std::int64_t t = 0; t < count; ++t) {
       float* row = q_a + t * spec.q_lora_rank;
-      kernels_.rms_norm(row, weights.q_a_norm, spec.q_lora_rank, eps_, row);
+      kernels_.rms_norm(row, weights.q_a_norm, spec.q_lora_rank, latent_eps, row);
     }
     const Projection second = {&weights.q_b, nullptr, q};
     projector_.run("attention_q_b", q_a, count, spec.q_lora_rank, {&second, 1});
@@ -156,7 +157,7 @@ void Attention::run_mla(std::size_t layer, const AttentionSpec& spec, const Atte
     for (std::int64_t t = begin; t < end; ++t) {
       const auto row = static_cast<std::size_t>(t);
       float* kv_row = kv + t * key_dim;
-      kernels_.rms_norm(kv_row, weights.kv_a_norm, latent, eps_, kv_row);
+      kernels_.rms_norm(kv_row, weights.kv_a_norm, latent, latent_eps, kv_row);
       rope_.rotate(kv_row + latent, cos(row), sin(row));
       std::memcpy(rows[row].cache->row(layer, rows[row].position), kv_row,
                   static_cast<std::size_t>(key_dim) * sizeof(float));

@@ -44,6 +44,7 @@ struct AttentionSpec {
   std::int64_t q_lora_rank = 0;   // 0: q straight from the hidden state
   std::int64_t nope_dim = 0;
   std::int64_t rope_dim = 0;
+  float latent_eps = 0.0F;        // of the norms inside MLA (q_a, kv_a); 0: the model's rms_eps
   double scale = 0.0;            // of q . k
   QkNorm qk_norm = QkNorm::kNone;
   bool qkv_bias = false;         // under MLA: biases of q_a and kv_a

@@ -109,6 +109,8 @@ Result<ModelSpec> from_config(const JsonConfig& config) {
   mla.mla = true;
   mla.kv_heads = 1;
   mla.window = 0;
+  // The reference builds these two norms with its default, whatever rms_norm_eps says; GGUF engines use the config's.
+  mla.latent_eps = 1e-6F;
   SLUICE_ASSIGN(mla.kv_lora_rank, config.size("kv_lora_rank"));
   SLUICE_ASSIGN(mla.q_lora_rank, config.size_or("q_lora_rank", 0));
   SLUICE_ASSIGN(mla.nope_dim, config.size("qk_nope_head_dim"));
