@@ -9,7 +9,7 @@ as the hub has it, safetensors under the hub's tensor names, tokens.json (token 
 float32 [sum of tokens, vocabulary], one row per token, sequences one after the other) and, for MoE models,
 routing.jsonl: per layer and token of the last sequence the chosen experts by falling weight and the weights that
 multiply their outputs (normalised and scaled; shared experts left out). manifest.json lists them all. No folder has a
-tokenizer.
+tokenizer but the one GGUF (fixtures/gguf_spm.py), whose SentencePiece vocabulary has test cases beside it.
 
 A fixture is refused by this script unless
   - the written folder, loaded again by the library from the file, gives the same logits bit for bit;
@@ -33,10 +33,9 @@ Where the library (5.24.0) and the original modelling code part, and what the fi
 
 import argparse
 import copy
+import importlib.metadata
 import json
 import pathlib
-import platform
-import re
 import shutil
 import tempfile
 import zlib
@@ -48,23 +47,8 @@ import transformers
 from transformers import AutoModelForCausalLM
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
-from fixtures import reference
-from fixtures.hub import HubTensors
+from fixtures import checks, gguf_spm, reference
 from fixtures.recipes import RECIPES
-
-LENGTHS = (1, 9, 24)
-TOLERANCE = 1e-4  # of a logit, for an engine that computes in float32 or better
-GAP = 5e-4
-ROUNDING = TOLERANCE / 4
-NOTICED = 2e-2
-# Parameters whose absence is a known mistake, with the value an engine that forgets them uses.
-NEUTRAL = [(r"norm\.weight$|layernorm\.weight$", 1.0), (r"bias$", 0.0), (r"sinks$", -1e9),
-           (r"shared_expert_gate\.weight$", 0.0)]
-
-
-def token_sequences(seed, vocab):
-    rng = np.random.default_rng(seed)
-    return [rng.integers(5, vocab, n).tolist() for n in LENGTHS]
 
 
 def write_config(folder, recipe):
@@ -143,89 +127,19 @@ def load_again(folder, recipe):
     return copied
 
 
-def check_noticed(recipe, state, sequences, logits):
-    """Smallest effect of any mistake; raises where one would pass unnoticed."""
-    effects = {}
-    for over in recipe.wrong:
-        model = reference.build(reference.library_config(recipe, **over))
-        model.load_state_dict(state, strict=True)
-        effects[json.dumps(over)] = (reference.run(model, sequences)[0] - logits).abs().max().item()
-    model = reference.build(reference.library_config(recipe))
-    for pattern, value in NEUTRAL:
-        kinds = {re.sub(r"layers\.\d+", "layers.*", n) for n in state if re.search(pattern, n)}
-        for kind in sorted(kinds):
-            changed = {n: torch.full_like(t, value) if re.sub(r"layers\.\d+", "layers.*", n) == kind else t
-                       for n, t in state.items()}
-            model.load_state_dict(changed, strict=True)
-            effects[kind] = (reference.run(model, sequences)[0] - logits).abs().max().item()
-    for what, effect in effects.items():
-        if not effect > NOTICED:
-            raise AssertionError(f"{recipe.name}: {what} moves no logit by more than {effect:.2g}")
-    return min(effects.values(), default=None)
-
-
-def attempt(recipe, seed):
-    """One draw of weights and tokens: everything that make() writes."""
-    config = reference.library_config(recipe)
-    model = reference.build(config)
-    shapes = reference.shapes_of(model)
-    tensors = HubTensors(recipe, seed)
-    state = tensors.state_dict(shapes)
-    model.load_state_dict(state, strict=True)
-    if "nextn" in recipe.extra_tensors:
-        tensors.add_nextn_layer(shapes)
-    if "inv_freq" in recipe.extra_tensors:
-        tensors.add_inv_freq()
-    sequences = token_sequences(seed, recipe.config["vocab_size"])
-    logits, seen = reference.run(model, sequences)
-    biases = {int(n.split(".")[2]): t.double().numpy() for n, t in state.items() if "e_score_correction_bias" in n}
-    rows, gap = reference.routing_rows(recipe, seen, biases) if seen else ([], None)
-    return dict(model=model, state=state, stored=tensors.stored, sequences=sequences, logits=logits, rows=rows, gap=gap)
-
-
-def make(recipe, out, seed):
-    for seed in range(seed, seed + 100):
-        a = attempt(recipe, seed)
-        if a["gap"] is None or a["gap"] > GAP:
-            break
-    else:
-        raise AssertionError(f"{recipe.name}: no draw without a close routing decision")
+def make(recipe, out):
+    d = checks.draw(recipe)
     folder = out / recipe.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     write_config(folder, recipe)
-    write_tensors(folder, recipe, a["stored"])
-    (folder / "tokens.json").write_text(json.dumps(a["sequences"]) + "\n")
-    (folder / "logits.f32").write_bytes(a["logits"].numpy().astype("<f4").tobytes())
-    if a["rows"]:
-        (folder / "routing.jsonl").write_text("".join(json.dumps(r) + "\n" for r in a["rows"]))
-
-    again, _ = reference.run(load_again(folder, recipe), a["sequences"])
-    difference = (again - a["logits"]).abs().max().item()
+    write_tensors(folder, recipe, d.stored)
+    checks.write_reference(folder, d)
+    again, _ = reference.run(load_again(folder, recipe), d.sequences)
+    difference = (again - d.logits).abs().max().item()
     if difference > 0:
         raise AssertionError(f"{recipe.name}: the folder loaded again gives logits {difference:.2g} away")
-    smallest_effect = check_noticed(recipe, a["state"], a["sequences"], a["logits"])
-    a["model"].load_state_dict(a["state"], strict=True)
-    double = reference.run(a["model"].double(), a["sequences"])[0]
-    rounding = (double - a["logits"].double()).abs().max().item()
-    if rounding > ROUNDING:
-        raise AssertionError(f"{recipe.name}: float32 rounding moves the reference's logits by {rounding:.2g}")
-    top = a["logits"].topk(2, dim=-1).values
-    c = recipe.config
-    return {
-        "name": recipe.name, "family": recipe.family, "model_type": c["model_type"],
-        "architecture": c["architectures"][0], "dtype": recipe.dtype, "quantisation": recipe.quant or None,
-        "traps": recipe.traps + ["config.json as transformers 5 saves it"] * recipe.saved_config,
-        "files": sorted(f.name for f in folder.iterdir()),
-        "sequences": [len(s) for s in a["sequences"]], "vocab_size": c["vocab_size"],
-        "num_hidden_layers": c["num_hidden_layers"], "moe_layers": sorted({r["layer"] for r in a["rows"]}),
-        "tolerance": {"logits": TOLERANCE, "weights": 1e-5}, "accept": recipe.accept, "seed": seed,
-        "smallest_routing_gap": a["gap"] and float(f"{a['gap']:.3g}"),
-        "smallest_top1_gap": float(f"{(top[:, 0] - top[:, 1]).min().item():.3g}"),
-        "largest_logit": float(f"{a['logits'].abs().max().item():.3g}"),
-        "smallest_effect_of_a_mistake": smallest_effect and float(f"{smallest_effect:.3g}"),
-        "float64_products_differ_by": float(f"{rounding:.2g}"),
-    }
+    return checks.entry(d, folder, recipe.name)
 
 
 def main():
@@ -235,11 +149,13 @@ def main():
                     default=pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "fixtures")
     ap.add_argument("--list", action="store_true")
     args = ap.parse_args()
+    makers = {r.name: (r, lambda r=r: make(r, args.out)) for r in RECIPES}
+    makers[gguf_spm.RECIPE.name] = (gguf_spm.RECIPE, lambda: gguf_spm.make(args.out))
     if args.list:
-        for r in RECIPES:
+        for r, _ in makers.values():
             print(f"{r.name:24} {r.dtype:9} {'; '.join(r.traps)}")
         return
-    unknown = set(args.names) - {r.name for r in RECIPES}
+    unknown = set(args.names) - set(makers)
     if unknown:
         ap.error(f"no fixture named {', '.join(sorted(unknown))}; see --list")
     transformers.logging.set_verbosity_error()
@@ -248,20 +164,19 @@ def main():
     done = {}
     if args.names and manifest_path.exists():
         done = {f["name"]: f for f in json.loads(manifest_path.read_text())["fixtures"]}
-    for recipe in RECIPES:
-        if args.names and recipe.name not in args.names:
+    for name, (_, maker) in makers.items():
+        if args.names and name not in args.names:
             continue
-        # The first seed depends on the name only: the same name gives the same bytes whatever the rest of the list.
-        entry = done[recipe.name] = make(recipe, args.out, 1000 * (zlib.crc32(recipe.name.encode()) % 1000))
-        size = sum(f.stat().st_size for f in (args.out / recipe.name).iterdir())
-        print(f"{recipe.name:24} {size / 1e3:5.0f} kB  gap {entry['smallest_routing_gap']}  mistake "
+        entry = done[name] = maker()
+        size = sum(f.stat().st_size for f in (args.out / name).iterdir())
+        print(f"{name:24} {size / 1e3:5.0f} kB  gap {entry['smallest_routing_gap']}  mistake "
               f"{entry['smallest_effect_of_a_mistake']}  float64 {entry['float64_products_differ_by']}")
+    packages = ("gguf", "numpy", "safetensors", "sentencepiece", "torch", "transformers")
     manifest = {
         "generator": "tools/make_fixtures.py",
-        "versions": {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0],
-                     "numpy": np.__version__, "python": platform.python_version()},
+        "versions": {p: importlib.metadata.version(p).split("+")[0] for p in packages},
         "reference": "transformers, float32, eager attention, expert loops, one thread; weights as the file has them",
-        "fixtures": [done[r.name] for r in RECIPES if r.name in done],
+        "fixtures": [done[name] for name in makers if name in done],
     }
     manifest_path.write_text(json.dumps(manifest, indent=1) + "\n")
 
