@@ -38,7 +38,6 @@ import json
 import pathlib
 import shutil
 import tempfile
-import zlib
 
 import numpy as np
 import safetensors.torch
