@@ -21,7 +21,7 @@ function(sluice_library exported file)
     list(APPEND packages ${links})
   endforeach()
   # Headers only: nothing of theirs is linked, and no public header of Sluice includes them.
-  list(REMOVE_ITEM packages nlohmann_json::nlohmann_json CLI11::CLI11 links-NOTFOUND)
+  list(REMOVE_ITEM packages nlohmann_json::nlohmann_json links-NOTFOUND)
   list(REMOVE_DUPLICATES packages)
   add_library(${target} STATIC ${objects})
   add_library(sluice::${exported} ALIAS ${target})
@@ -35,20 +35,28 @@ function(sluice_library exported file)
   endif()
 endfunction()
 
+# sluice_install_generated("ARGUMENTS;..." FILE FOLDER): what the built command prints about itself, as an installed
+# file. The option table of src/cli is the one source of the man page and the completions.
+function(sluice_install_generated arguments file folder)
+  set(output ${PROJECT_BINARY_DIR}/share/${file})
+  add_custom_command(OUTPUT ${output} DEPENDS sluice VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:sluice> "-DARGUMENTS=${arguments}" -DOUTPUT=${output}
+      -P ${PROJECT_SOURCE_DIR}/cmake/write_output.cmake)
+  add_custom_target(sluice_share_${file} ALL DEPENDS ${output})
+  install(FILES ${output} DESTINATION ${folder} COMPONENT runtime)
+endfunction()
+
 function(sluice_install)
   set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
   if(TARGET sluice)
     install(TARGETS sluice RUNTIME COMPONENT runtime)
+    sluice_install_generated("man" sluice.1 ${CMAKE_INSTALL_MANDIR}/man1)
+    sluice_install_generated("completion;bash" sluice ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    sluice_install_generated("completion;zsh" _sluice ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    sluice_install_generated("completion;fish" sluice.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
   endif()
   install(FILES LICENSE README.md CHANGELOG.md THIRD_PARTY.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime OPTIONAL)
-  install(FILES packaging/sluice.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime OPTIONAL)
-  install(FILES packaging/completions/sluice.bash RENAME sluice
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime OPTIONAL)
-  install(FILES packaging/completions/_sluice
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT runtime OPTIONAL)
-  install(FILES packaging/completions/sluice.fish
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime OPTIONAL)
 
   install(DIRECTORY include/sluice DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
     FILES_MATCHING PATTERN "*.h")

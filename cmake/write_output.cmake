@@ -1,0 +1,2 @@
+# Script (cmake -P): OUTPUT = what `PROGRAM ARGUMENTS` prints.
+execute_process(COMMAND ${PROGRAM} ${ARGUMENTS} OUTPUT_FILE ${OUTPUT} COMMAND_ERROR_IS_FATAL ANY)
