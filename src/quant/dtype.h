@@ -54,10 +54,10 @@ enum class DType : std::int32_t {
 // One row of the registry of formats: layout facts plus the scalar decoder, the oracle of every kernel.
 struct FormatInfo {
   DType dtype;
-  std::string_view name;         // as GGUF tools spell it: "Q4_K"
-  std::int32_t block_values;     // values per block along the input dimension
-  std::int32_t block_bytes;      // bytes per block
-  bool quantised;                // true for block formats (not F32/F16/BF16/F64/integers)
+  std::string_view name;      // as GGUF tools spell it: "Q4_K"
+  std::int32_t block_values;  // values per block along the input dimension
+  std::int32_t block_bytes;   // bytes per block
+  bool quantised;             // true for block formats (not F32/F16/BF16/F64/integers)
   // Decodes `values` (a multiple of block_values) values; bit-exact: multiply and add are kept separate.
   // Null for types that never hold weights (I8, U8, ...).
   void (*decode)(const void* blocks, float* out, std::int64_t values);
