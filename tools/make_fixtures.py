@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the reference checkpoints of tests/data/fixtures with Hugging Face transformers.
 
-  make_fixtures.py [--out DIR] [NAME ...]     all fixtures, or those named
+  make_fixtures.py [--out DIR] [--seed N] [NAME ...]     all fixtures, or those named
   make_fixtures.py --list
 
 Needs the packages of tools/requirements-dev.txt (CPU only, half a minute). Each fixture is a folder with a config.json
@@ -126,8 +126,8 @@ def load_again(folder, recipe):
     return copied
 
 
-def make(recipe, out):
-    d = checks.draw(recipe)
+def make(recipe, out, seed):
+    d = checks.draw(recipe, seed)
     folder = out / recipe.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -146,10 +146,11 @@ def main():
     ap.add_argument("names", nargs="*")
     ap.add_argument("--out", type=pathlib.Path,
                     default=pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "fixtures")
+    ap.add_argument("--seed", type=int, default=0, help="other weights and tokens, for a wider test with --out")
     ap.add_argument("--list", action="store_true")
     args = ap.parse_args()
-    makers = {r.name: (r, lambda r=r: make(r, args.out)) for r in RECIPES}
-    makers[gguf_spm.RECIPE.name] = (gguf_spm.RECIPE, lambda: gguf_spm.make(args.out))
+    makers = {r.name: (r, lambda r=r: make(r, args.out, args.seed)) for r in RECIPES}
+    makers[gguf_spm.RECIPE.name] = (gguf_spm.RECIPE, lambda: gguf_spm.make(args.out, args.seed))
     if args.list:
         for r, _ in makers.values():
             print(f"{r.name:24} {r.dtype:9} {'; '.join(r.traps)}")
