@@ -13,8 +13,8 @@ namespace sluice {
 // How activations are laid out for a product. Chosen by (instruction set, weight type); one packing serves all
 // weights of the same ActFormat, so a token is quantised once, not once per expert.
 enum class ActFormat : std::uint8_t {
-  kF32 = 0,   // plain floats
-  kQ8 = 1,    // int8 with one fp32 scale and one int16/int32 sum per 32 inputs; layout private to the table
+  kF32 = 0,  // plain floats
+  kQ8 = 1,   // int8 with one fp32 scale and one int16/int32 sum per 32 inputs; layout private to the table
 };
 
 // A table of kernels for one instruction set. Stateless and thread-safe. Shapes: x [rows, cols], y [rows, W.rows].
@@ -30,8 +30,8 @@ struct KernelTable {
 
   // y[r * y_stride + n] = sum_k W[n, k] x[r, k] for n in [n_begin, n_end), r in [0, rows). `x` holds rows packed as
   // act_format(W.dtype), x_stride bytes apart. Row r's result does not depend on the other rows nor on the split of n.
-  void (*matmul)(const WeightView& weight, const void* x, std::size_t x_stride, std::int64_t rows,
-                 std::int64_t n_begin, std::int64_t n_end, float* y, std::int64_t y_stride);
+  void (*matmul)(const WeightView& weight, const void* x, std::size_t x_stride, std::int64_t rows, std::int64_t n_begin,
+                 std::int64_t n_end, float* y, std::int64_t y_stride);
 
   // out[i] = weight[i] * x[i] / sqrt(mean(x^2) + eps); weight may be null (all ones). out may alias x.
   void (*rms_norm)(const float* x, const float* weight, std::int64_t n, float eps, float* out);

@@ -18,10 +18,6 @@
 
 #include "cpu/topology.h"
 
-namespace {
-std::atomic<std::int64_t> allocation_count{0};
-}  // namespace
-
 // Counts every allocation of this program; sanitizers bring their own operator new and keep it.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if defined(__has_feature)
@@ -31,6 +27,9 @@ std::atomic<std::int64_t> allocation_count{0};
 #endif
 #ifndef SLUICE_SANITIZED
 #define SLUICE_COUNT_ALLOCATIONS 1
+namespace {
+std::atomic<std::int64_t> allocation_count{0};
+}  // namespace
 // Not inlined: GCC takes the inner free() for a mismatch once it sees through one of the pair only.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   allocation_count.fetch_add(1, std::memory_order_relaxed);
