@@ -9,7 +9,9 @@
 #include "cpu/thread_pool.h"
 #include "kernels/kernels.h"
 #include "moe/plan.h"
+#include "moe/prepare_finalize/prepare_finalize.h"
 #include "moe/spec.h"
+#include "moe/workspace.h"
 
 namespace sluice::moe {
 
@@ -18,13 +20,18 @@ namespace sluice::moe {
 using RoutingObserver =
     std::function<void(std::int64_t tokens, std::int32_t top_k, const GlobalExpert* ids, const float* weights)>;
 
-// One layer. Immutable but for its workspace: one forward at a time per object.
+// One layer. Immutable but for its workspace: one forward at a time per workspace.
 class FusedMoe {
  public:
-  // Checks the weights' shapes against the spec and builds what the plan chose.
-  // Errors: kInvalidArgument (a shape or a missing weight, by name), kUnsupported (the plan does not fit the weights).
+  // Checks the weights' shapes against the spec and builds what the plan chose. Layers that run one after the other
+  // should share a workspace: it grows to tens of MiB in prefill. Null: one of its own. Errors: kInvalidArgument (a
+  // shape or a missing weight, by name), kUnsupported (the plan does not fit the weights).
   static Result<std::unique_ptr<FusedMoe>> create(const MoeSpec& spec, const MoeWeights& weights, const Plan& plan,
-                                                  ThreadPool& pool);
+                                                  ThreadPool& pool, std::shared_ptr<Workspace> workspace = nullptr);
+  // The same with a prepare/finalize backend that the caller made (a group of ranks, a test).
+  static Result<std::unique_ptr<FusedMoe>> create_with(std::unique_ptr<PrepareFinalize> backend, const MoeSpec& spec,
+                                                       const MoeWeights& weights, const Plan& plan, ThreadPool& pool,
+                                                       std::shared_ptr<Workspace> workspace = nullptr);
   virtual ~FusedMoe() = default;
 
   // out[T, H] = routed experts (+ shared experts) of x[T, H]; rows are contiguous; out must not alias x. T may be 0.
@@ -37,8 +44,9 @@ class DenseFfn {
  public:
   static Result<std::unique_ptr<DenseFfn>> create(std::int64_t hidden_size, std::int64_t intermediate_size,
                                                   Activation activation, const ExpertMatrices& weights, Isa isa,
-                                                  ThreadPool& pool);
+                                                  ThreadPool& pool, std::shared_ptr<Workspace> workspace = nullptr);
   virtual ~DenseFfn() = default;
+  // x and out [tokens, H], contiguous, not overlapping. tokens may be 0.
   virtual Status forward(const float* x, std::int64_t tokens, float* out) = 0;
 };
 
