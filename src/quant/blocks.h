@@ -5,17 +5,23 @@
 // layouts are frozen by the files that exist.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "quant/float_convert.h"
 
 namespace sluice {
 
-// A 16-bit little-endian field without alignment; compilers turn the conversion into one load.
+static_assert(std::endian::native == std::endian::little);
+
+// A 16-bit field without alignment.
 struct PackedU16 {
   std::uint8_t bytes[2];
   SLUICE_INLINE operator std::uint16_t() const {  // NOLINT(google-explicit-constructor)
-    return static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8);
+    std::uint16_t value = 0;
+    std::memcpy(&value, bytes, sizeof(value));
+    return value;
   }
 };
 

@@ -57,13 +57,15 @@ struct FormatInfo {
   std::string_view name;      // as GGUF tools spell it: "Q4_K"
   std::int32_t block_values;  // values per block along the input dimension
   std::int32_t block_bytes;   // bytes per block
-  bool quantised;             // true for block formats (not F32/F16/BF16/F64/integers)
-  // Decodes `values` (a multiple of block_values) values; bit-exact: multiply and add are kept separate.
-  // Null for types that never hold weights (I8, U8, ...).
+  bool quantised;             // true for block formats and FP8 (not F32/F16/BF16/F64/integers)
+  // Decodes `values` (a multiple of block_values, 0 included) values; bit-exact: multiply and add are kept separate.
+  // blocks need no alignment and must not overlap out. Thread-safe. Null for types that never hold weights (I8, U8,
+  // ...).
   void (*decode)(const void* blocks, float* out, std::int64_t values);
 };
 
-// The registry's row of a type, or nullptr for an unknown id.
+// The registry's row of a type, or nullptr for an unknown id or name. Names are exact: "Q4_K", "F8_E4M3", "BOOL". Any
+// integer read from a file may be cast to DType and asked for.
 const FormatInfo* find_format(DType dtype);
 const FormatInfo* find_format(std::string_view name);
 std::string_view dtype_name(DType dtype);  // "?" for an unknown id

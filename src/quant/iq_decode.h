@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "quant/iq_tables.h"
 
@@ -11,8 +12,9 @@ namespace sluice {
 template <int count>
 void write_signed(std::uint64_t grid, unsigned signs, float scale, float* y) {
   for (int i = 0; i < count; ++i) {
-    const auto magnitude = static_cast<float>(grid >> 8 * i & 0xFFU);
-    y[i] = scale * ((signs >> i & 1U) != 0 ? -magnitude : magnitude);
+    const auto magnitude = static_cast<std::int32_t>(grid >> 8 * i & 0xFFU);
+    const std::int32_t minus = -static_cast<std::int32_t>(signs >> i & 1U);  // all ones for a negative value
+    y[i] = scale * static_cast<float>((magnitude ^ minus) - minus);
   }
 }
 
@@ -23,10 +25,11 @@ inline void write_ternary(std::uint64_t grid, float delta, float scale, float* y
   }
 }
 
-// A 32-bit little-endian word without alignment.
+// A 32-bit word without alignment.
 inline std::uint32_t load_u32(const std::uint8_t* bytes) {
-  return bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8 | static_cast<std::uint32_t>(bytes[2]) << 16 |
-         static_cast<std::uint32_t>(bytes[3]) << 24;
+  std::uint32_t value = 0;
+  std::memcpy(&value, bytes, sizeof(value));
+  return value;
 }
 
 }  // namespace sluice

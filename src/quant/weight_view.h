@@ -34,7 +34,8 @@ struct WeightView {
   }
 };
 
-// Decodes row n of the matrix to cols floats, all scales applied.
+// Decodes row n of the matrix to cols floats, all scales applied: the block's scale first, then tensor_scale.
+// REQUIRES: a dtype with a decoder, cols a whole number of its blocks, 0 <= n < rows.
 void decode_row(const WeightView& weight, std::int64_t n, float* out);
 
 }  // namespace sluice

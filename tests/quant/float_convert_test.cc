@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -87,8 +88,8 @@ TEST(FloatConvert, Bfloat16RoundsToEven) {
 TEST(FloatConvert, EveryFp8) {
   const FormatInfo* format = find_format(DType::kF8_E4M3);
   ASSERT_NE(format, nullptr);
-  std::vector<std::uint8_t> bytes;
-  for (int b = 0; b < 256; ++b) bytes.push_back(static_cast<std::uint8_t>(b));
+  std::vector<std::uint8_t> bytes(256);
+  std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
   std::vector<float> values(256);
   format->decode(bytes.data(), values.data(), 256);
   for (int b = 0; b < 256; ++b) {

@@ -43,7 +43,8 @@ TEST(DecodeRow, Fp8BlocksWithSidesThatAreNotMultiplesOf128) {
   for (const std::int64_t n : {0, 127, 128, 255, 256, 299}) {
     const std::vector<float> row = decoded(matrix.view, n);
     for (std::int64_t k = 0; k < 261; ++k) {
-      ASSERT_EQ(row[static_cast<std::size_t>(k)], static_cast<float>(10 * (n / 128) + k / 128 + 1)) << n << " " << k;
+      const std::int64_t scale = 10 * (n / 128) + k / 128 + 1;
+      ASSERT_EQ(row[static_cast<std::size_t>(k)], static_cast<float>(scale)) << n << " " << k;
     }
   }
 }
