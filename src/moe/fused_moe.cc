@@ -16,9 +16,6 @@
 namespace sluice::moe {
 namespace {
 
-// Rows that are packed already in the router's region; beyond this the experts pack them chunk by chunk.
-constexpr std::int64_t kMaxPackedBytes = kMaxWorkspaceBytes / 2;
-
 class FusedMoeImpl final : public FusedMoe {
  public:
   struct Parts {
@@ -88,7 +85,8 @@ class FusedMoeImpl final : public FusedMoe {
     formats.for_each([&](ActFormat format) {
       bytes += tokens * static_cast<std::int64_t>(parts_.kernels->packed_row_bytes(format, parts_.spec.hidden_size));
     });
-    if (parts_.backend->capabilities().zero_copy_in && bytes <= kMaxPackedBytes) {
+    // Packed in the router's region unless there are so many that the experts must pack them chunk by chunk.
+    if (parts_.backend->capabilities().zero_copy_in && bytes <= workspace.chunk_bytes() / 2) {
       SLUICE_ASSIGN(routing.packed,
                     packed_buffers(*parts_.kernels, workspace, tokens, parts_.spec.hidden_size, formats));
       routing.has_packed = true;
@@ -153,7 +151,7 @@ class FusedMoeImpl final : public FusedMoe {
     const std::int64_t hidden = parts_.spec.hidden_size;
     const std::int64_t width = parts_.spec.shared.intermediate_size;
     const ActFormatSet formats = shared_pass_.input_formats(parts_.weights.shared);
-    const std::int64_t chunk = std::max<std::int64_t>(1, kMaxWorkspaceBytes / shared_pass_.bytes_per_row(width));
+    const std::int64_t chunk = parts_.workspace->chunk_tokens(shared_pass_.bytes_per_row(width));
     for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
       const std::int64_t count = std::min(chunk, tokens - begin);
       SLUICE_ASSIGN(float* const result, parts_.workspace->get<float>(Workspace::Slot::kShared, count * hidden));

@@ -18,9 +18,9 @@ enum class Activation : std::uint8_t {
 };
 
 struct SharedExperts {
-  std::int32_t count = 0;                // logical shared experts, 0 = none
-  std::int64_t intermediate_size = 0;    // width of all of them together
-  bool gated = false;                    // times sigmoid(shared_gate . x)
+  std::int32_t count = 0;              // logical shared experts, 0 = none
+  std::int64_t intermediate_size = 0;  // width of all of them together
+  bool gated = false;                  // times sigmoid(shared_gate . x)
 };
 
 struct MoeSpec {
@@ -69,12 +69,12 @@ class MappedExpertStore final : public ExpertWeightStore {
 
 // All weights of one MoE layer. Pointers are borrowed for the layer's life.
 struct MoeWeights {
-  WeightView router;                       // [E, H]
-  const float* router_bias = nullptr;      // [E], with RoutingProgram::logit_bias
-  const float* selection_bias = nullptr;   // [E], with RoutingProgram::selection_bias
+  WeightView router;                      // [E, H]
+  const float* router_bias = nullptr;     // [E], with RoutingProgram::logit_bias
+  const float* selection_bias = nullptr;  // [E], with RoutingProgram::selection_bias
   std::shared_ptr<const ExpertWeightStore> experts;
-  ExpertMatrices shared;                   // with SharedExperts::count > 0: all shared experts side by side
-  WeightView shared_gate;                  // [1, H], with SharedExperts::gated
+  ExpertMatrices shared;   // with SharedExperts::count > 0: all shared experts side by side
+  WeightView shared_gate;  // [1, H], with SharedExperts::gated
 };
 
 }  // namespace sluice::moe

@@ -12,8 +12,8 @@
 
 namespace sluice::moe {
 
-// Named growable buffers, 64-byte aligned, contents undefined after every get(). Buffers grow and stay; what they can
-// grow to is bounded by the callers, which work in chunks of tokens (see kMaxWorkspaceBytes).
+// Named growable buffers, 64-byte aligned, contents undefined after every get(). Buffers grow and stay; the layers cut
+// their tokens into chunks so that the activations of a chunk stay near chunk_bytes(), whatever the batch.
 // Not thread-safe: one forward at a time holds it through Lease; a second one at the same time is told so.
 class Workspace {
  public:
@@ -35,7 +35,9 @@ class Workspace {
     kCount,
   };
 
-  Workspace() = default;
+  static constexpr std::int64_t kDefaultChunkBytes = std::int64_t{64} << 20;
+
+  explicit Workspace(std::int64_t chunk_bytes = kDefaultChunkBytes) : chunk_bytes_(chunk_bytes) {}
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -46,6 +48,12 @@ class Workspace {
   Result<T*> get(Slot slot, std::int64_t count) {
     SLUICE_ASSIGN(std::byte * bytes, get(slot, static_cast<std::size_t>(count) * sizeof(T)));
     return reinterpret_cast<T*>(bytes);
+  }
+  std::int64_t chunk_bytes() const { return chunk_bytes_; }
+  // Tokens of one chunk when each needs this many bytes; at least 1.
+  std::int64_t chunk_tokens(std::int64_t bytes_per_token) const {
+    const std::int64_t tokens = chunk_bytes_ / (bytes_per_token > 0 ? bytes_per_token : 1);
+    return tokens > 0 ? tokens : 1;
   }
   // Bytes held now.
   std::size_t allocated() const;
@@ -71,11 +79,9 @@ class Workspace {
     std::byte* data = nullptr;
     std::size_t size = 0;
   };
+  std::int64_t chunk_bytes_;
   std::array<Buffer, static_cast<std::size_t>(Slot::kCount)> buffers_;
   std::atomic<bool> in_use_{false};
 };
-
-// Callers cut their tokens into chunks so that the activations of one chunk stay near this.
-inline constexpr std::int64_t kMaxWorkspaceBytes = std::int64_t{64} << 20;
 
 }  // namespace sluice::moe

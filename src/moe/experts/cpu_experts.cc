@@ -35,7 +35,7 @@ class CpuExperts final : public ExpertsKernel {
     if (rows.format == ActivationFormat::kBatched) return apply_batched(rows, out);
     std::int64_t bytes = rows.top_k * pass_.bytes_per_row(intermediate_);
     if (shared != nullptr) bytes += pass_.bytes_per_row(shared->intermediate_size);
-    const std::int64_t chunk = std::max<std::int64_t>(1, kMaxWorkspaceBytes / bytes);
+    const std::int64_t chunk = pass_.workspace().chunk_tokens(bytes);
     for (std::int64_t begin = 0; begin < rows.rows; begin += chunk) {
       SLUICE_TRY(apply_chunk(rows, begin, std::min(chunk, rows.rows - begin), shared, out));
     }

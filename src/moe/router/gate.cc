@@ -10,7 +10,6 @@ constexpr std::int64_t kBlockTokens = 16;
 constexpr std::int64_t kPackTokens = 4;
 constexpr std::int64_t kMinPiece = 8;  // experts
 constexpr std::int64_t kPiecesPerThread = 4;
-constexpr std::int64_t kMaxLogitBytes = std::int64_t{16} << 20;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -50,7 +49,7 @@ Status Gate::run(const float* x, std::int64_t tokens, const Output& output) {
   const std::int64_t experts = router_.program().num_experts;
   const std::int64_t top_k = router_.program().top_k;
   // Logits of a batch are bounded whatever the number of experts: whole blocks of tokens at a time.
-  const std::int64_t fitting = kMaxLogitBytes / (experts * static_cast<std::int64_t>(sizeof(float)));
+  const std::int64_t fitting = workspace_->chunk_tokens(4 * experts * static_cast<std::int64_t>(sizeof(float)));
   const std::int64_t chunk = std::max<std::int64_t>(1, fitting / kBlockTokens) * kBlockTokens;
   for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
     Output part = output;

@@ -1,4 +1,5 @@
-// A routing program: how a router turns logits into experts and weights, described by data instead of a class per model.
+// A routing program: how a router turns logits into experts and weights, described by data instead of a class per
+// model.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,9 @@
 namespace sluice::moe {
 
 enum class Score : std::uint8_t {
-  kSoftmax,          // over all experts (programs A, B, B')
-  kSigmoid,          // per expert (C, D, F)
-  kSqrtSoftplus,     // sqrt(softplus(l)) (E, DeepSeek-V4)
+  kSoftmax,       // over all experts (programs A, B, B')
+  kSigmoid,       // per expert (C, D, F)
+  kSqrtSoftplus,  // sqrt(softplus(l)) (E, DeepSeek-V4)
 };
 
 // What a group of experts is worth when only the best groups are kept.
@@ -40,14 +41,15 @@ struct RoutingProgram {
   float scale = 1.0F;
   WeightPlacement placement = WeightPlacement::kOutput;
   // Places for programs that are not built yet; validate() refuses them by name.
-  bool hash_routing = false;          // E: the first layers choose by token id
+  bool hash_routing = false;            // E: the first layers choose by token id
   bool joint_shared_normalize = false;  // G: routed and shared experts are normalised together
 
   // kInvalidArgument / kUnsupported with the field's name.
   Status validate() const;
   // The letter of the program in the field's taxonomy: 'A' .. 'G'.
   char letter() const;
-  // One line for people: "D: sigmoid + selection bias, 8 of 256 experts, 4 of 8 groups (sum of two best), normalised, x2.5".
+  // One line for people: "D: sigmoid + selection bias, 8 of 256 experts, 4 of 8 groups (sum of two best), normalised,
+  // x2.5".
   std::string describe() const;
 };
 
