@@ -40,16 +40,18 @@ class LoadedModel final : public Model {
         projector_(kernels_, pool) {}
 
   Status build_layers(const moe::PlanWishes& wishes) {
+    const auto workspace = std::make_shared<moe::Workspace>();  // layers run one after the other
     for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
       const LayerSpec& layer = spec_.layers[i];
       const LayerWeights& weights = weights_->layers[i];
       Ffn ffn;
       if (layer.moe) {
         SLUICE_ASSIGN(const moe::Plan plan, moe::make_plan(plan_inputs(*layer.moe, weights.moe, wishes)));
-        SLUICE_ASSIGN(ffn.moe, moe::FusedMoe::create(*layer.moe, weights.moe, plan, pool_));
+        SLUICE_ASSIGN(ffn.moe, moe::FusedMoe::create(*layer.moe, weights.moe, plan, pool_, workspace));
       } else {
         SLUICE_ASSIGN(ffn.dense, moe::DenseFfn::create(spec_.hidden_size, layer.dense_intermediate,
-                                                       moe::Activation::kSilu, weights.dense, wishes.isa, pool_));
+                                                       moe::Activation::kSilu, weights.dense, wishes.isa, pool_,
+                                                       workspace));
       }
       ffn_.push_back(std::move(ffn));
     }
