@@ -1,6 +1,7 @@
 #include "kernels/kernels.h"
 
 #include "kernels/tables.h"
+#include "kernels/tables_avx512.h"
 
 namespace sluice {
 
@@ -9,10 +10,12 @@ const KernelTable& kernels_for(Isa isa) {
     case Isa::kScalar:
       return table_scalar();
     case Isa::kAvx2:
-    case Isa::kAvx512:
-    case Isa::kAvx512Vnni:
-    case Isa::kAvx512Bf16:
       return table_avx2();
+    case Isa::kAvx512:
+      return table_avx512();
+    case Isa::kAvx512Vnni:
+    case Isa::kAvx512Bf16:  // no kernels of its own yet
+      return table_avx512vnni();
   }
   return table_scalar();
 }
