@@ -19,15 +19,15 @@ class Env;
 
 // What GGUF metadata says of a vocabulary; views must outlive the call only.
 struct GgufVocabulary {
-  std::string_view model;                       // tokenizer.ggml.model: "gpt2" or "llama"
-  std::string_view pre;                         // tokenizer.ggml.pre, may be empty
+  std::string_view model;  // tokenizer.ggml.model: "gpt2" or "llama"
+  std::string_view pre;    // tokenizer.ggml.pre, may be empty
   std::vector<std::string_view> tokens;
-  std::vector<float> scores;                    // may be empty
-  std::vector<std::int32_t> types;              // may be empty; 1 normal 2 unknown 3 control 4 user 5 unused 6 byte
-  std::vector<std::string_view> merges;         // may be empty
+  std::vector<float> scores;             // may be empty
+  std::vector<std::int32_t> types;       // may be empty; 1 normal 2 unknown 3 control 4 user 5 unused 6 byte
+  std::vector<std::string_view> merges;  // may be empty
   std::optional<std::uint64_t> bos, eos, eot, unk, pad;
   std::optional<bool> add_bos, add_eos, add_space_prefix;
-  std::string_view chat_template;               // may be empty
+  std::string_view chat_template;  // may be empty
 };
 
 // Immutable after loading; all methods are const and thread-safe.
@@ -53,7 +53,7 @@ class Tokenizer {
   // Ids without a token are skipped.
   virtual std::string decode(std::span<const std::int32_t> ids, bool skip_special) const = 0;
 
-  virtual std::int32_t vocab_size() const = 0;  // highest id + 1
+  virtual std::int32_t vocab_size() const = 0;                     // highest id + 1
   virtual std::string_view token_text(std::int32_t id) const = 0;  // the raw vocabulary entry; empty if none
   virtual bool is_special(std::int32_t id) const = 0;
   virtual std::optional<std::int32_t> bos() const = 0;
