@@ -71,9 +71,9 @@ class FusedMoeImpl final : public FusedMoe {
     Workspace& workspace = *parts_.workspace;
     const std::int32_t top_k = parts_.spec.routing.top_k;
     const std::int64_t routed = tokens * top_k;
-    const std::int64_t all = tokens * (top_k + fused_);
-    SLUICE_ASSIGN(auto* const ids, workspace.get<GlobalExpert>(Workspace::Slot::kRouting, routed + all));
-    SLUICE_ASSIGN(auto* const weights, workspace.get<float>(Workspace::Slot::kWeights, routed + all));
+    const std::int64_t with_shared = fused_ > 0 ? tokens * (top_k + fused_) : 0;
+    SLUICE_ASSIGN(auto* const ids, workspace.get<GlobalExpert>(Workspace::Slot::kRouting, routed + with_shared));
+    SLUICE_ASSIGN(auto* const weights, workspace.get<float>(Workspace::Slot::kWeights, routed + with_shared));
     Gate::Output output = {.ids = ids, .weights = weights, .shared_weights = nullptr, .formats = {}, .packed = {}};
     if (parts_.spec.shared.gated) {
       SLUICE_ASSIGN(output.shared_weights, workspace.get<float>(Workspace::Slot::kSharedGate, tokens));

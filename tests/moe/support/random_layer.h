@@ -61,7 +61,7 @@ struct RunOptions {
   std::string shared = "auto";
   std::int64_t chunk_bytes = Workspace::kDefaultChunkBytes;
   // Makes the backend; empty: the plan's.
-  std::function<std::unique_ptr<PrepareFinalize>(const PrepareFinalize::Shape&)> backend;
+  std::function<std::unique_ptr<PrepareFinalize>(const PrepareFinalize::Shape&)> backend = {};
   std::int64_t padded_hidden_size = 0;  // with `backend`: width on the wire
 };
 
