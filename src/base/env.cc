@@ -53,7 +53,7 @@ class MappedFile final : public Bytes {
     if (address_ == nullptr || offset >= size_) return;
     const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t begin = offset / page * page;
-    const std::size_t end = std::min(size_, offset + length);
+    const std::size_t end = length < size_ - offset ? offset + length : size_;
     ::madvise(static_cast<std::byte*>(address_) + begin, end - begin, MADV_WILLNEED);
   }
 
@@ -115,10 +115,11 @@ class SystemEnv final : public Env {
     std::vector<std::string> names;
     std::filesystem::directory_iterator it(path, error);
     if (error) return io_error(path, "list", error.value());
+    // A failed step leaves the iterator at the end.
     for (const std::filesystem::directory_iterator end; it != end; it.increment(error)) {
-      if (error) return io_error(path, "list", error.value());
       names.push_back(it->path().filename().string());
     }
+    if (error) return io_error(path, "list", error.value());
     std::sort(names.begin(), names.end());
     return names;
   }
