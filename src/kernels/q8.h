@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "quant/dtype.h"
+#include "quant/float_convert.h"
 
 namespace sluice {
 
@@ -28,7 +29,7 @@ struct Q8Block {
 };
 static_assert(sizeof(Q8Block) == 384);
 
-inline constexpr std::size_t packed_q8_bytes(std::int64_t cols) {
+SLUICE_INLINE std::size_t packed_q8_bytes(std::int64_t cols) {
   return static_cast<std::size_t>((cols + Q8Block::kValues - 1) / Q8Block::kValues) * sizeof(Q8Block);
 }
 
