@@ -88,12 +88,12 @@ TEST_P(Fixtures, LogitsAndRouting) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Fixtures, ::testing::ValuesIn(all_fixtures()), [](const auto& info) {
-  std::string name = info.param.at("name").template get<std::string>();
-  for (char& c : name) {
+INSTANTIATE_TEST_SUITE_P(All, Fixtures, ::testing::ValuesIn(all_fixtures()), [](const auto& test) {
+  std::string text = test.param.at("name").template get<std::string>();
+  for (char& c : text) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
-  return name;
+  return text;
 });
 
 }  // namespace

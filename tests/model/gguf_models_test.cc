@@ -100,12 +100,12 @@ TEST_P(GgufModels, EveryInstructionSetStaysWithinTheReferencesError) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GgufModels, ::testing::ValuesIn(all_cases()), [](const auto& info) {
-  std::string name = info.param.model.at("model").template get<std::string>();
-  for (char& c : name) {
+INSTANTIATE_TEST_SUITE_P(All, GgufModels, ::testing::ValuesIn(all_cases()), [](const auto& test) {
+  std::string text = test.param.model.at("model").template get<std::string>();
+  for (char& c : text) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
-  return name;
+  return text;
 });
 
 }  // namespace

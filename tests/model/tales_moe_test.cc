@@ -38,7 +38,9 @@ TEST_P(TalesMoe, LogitsAndRoutingOfTheLastToken) {
     for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_NEAR(static_cast<double>(last[ids[i]]), values[i], tolerance());
     const double floor = values.back() + 2.0 * tolerance();
     for (std::size_t id = 0; id < vocab; ++id) {
-      if (static_cast<double>(last[id]) > floor) EXPECT_NE(std::ranges::find(ids, id), ids.end()) << id;
+      if (static_cast<double>(last[id]) > floor) {
+        EXPECT_NE(std::ranges::find(ids, id), ids.end()) << id;
+      }
     }
 
     for (const nlohmann::json& expected : prompt.at("last_token_routing")) {
@@ -112,7 +114,7 @@ TEST_P(TalesMoe, AllLogitsOfTheFullPrompts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, TalesMoe, ::testing::ValuesIn(available_isas()),
-                         [](const auto& info) { return std::string(isa_name(info.param)); });
+                         [](const auto& test) { return std::string(isa_name(test.param)); });
 
 }  // namespace
 }  // namespace sluice::testing

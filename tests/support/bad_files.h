@@ -17,9 +17,9 @@ struct BadCase {
   std::string folder;
   std::string file;
   std::string fault;
-  std::string outcome;              // "error", "loads", "error or warning"
-  std::string stage;                // "open", "load", "first token": the latest at which it must be reported
-  std::vector<std::string> words;   // that the message should hold
+  std::string outcome;             // "error", "loads", "error or warning"
+  std::string stage;               // "open", "load", "first token": the latest at which it must be reported
+  std::vector<std::string> words;  // that the message should hold
 
   std::string path() const { return folder + "/" + file; }
 };
