@@ -1,129 +1,119 @@
 // Dispatch: the command's name, its arguments, its errors and exit code.
+#include <cerrno>
 #include <csignal>
 #include <exception>
+#include <new>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/terminal.h"
 
 namespace sluice::cli {
 namespace {
 
-constexpr int kMaxThreads = 4096;
+struct Command {
+  std::string_view name;
+  Status (*check)(const Arguments&);  // null: nothing to check
+  Result<int> (*run)(Env&, const Arguments&);
+};
 
-using Command = Result<int> (*)(Env&, const Arguments&);
+constexpr Command kCommands[] = {
+    {"run", check_run, run_command},
+    {"inspect", check_inspect, inspect_command},
+    {"logits", check_logits, logits_command},
+    {"tokenize", check_tokenize, tokenize_command},
+    {"render", check_render, render_command},
+    {"doctor", check_doctor, doctor_command},
+    {"completion", check_completion, completion_command},
+    {"man", nullptr, man_command},
+};
 
-Command implementation(std::string_view name) {
-  if (name == "run") return run_command;
-  if (name == "inspect") return inspect_command;
-  if (name == "logits") return logits_command;
-  if (name == "tokenize") return tokenize_command;
-  if (name == "render") return render_command;
-  if (name == "doctor") return doctor_command;
-  if (name == "completion") return completion_command;
-  return man_command;
+int complain(const Style& style, std::string_view who, const std::string& message, int code) {
+  write_err(style.red(one_line(fmt::format("{}: {}", who, message))) + "\n");
+  return code;
 }
 
-int usage_error(const std::string& text) {
-  write_err(text + "\n");
-  return kExitUsage;
+// The exit code of a command that printed all it had to: 0 also where the reader has gone, since it got what it wanted.
+int finish(const Style& style, std::string_view who) {
+  const int error = output_error();
+  if (error == 0 || error == EPIPE) return kExitOk;
+  return complain(style, who, "standard output: cannot write: " + std::generic_category().message(error), kExitError);
 }
 
-int unknown_command(const std::string& name) {
-  for (const char* later : {"serve", "worker", "bench", "convert"}) {
-    if (name == later) return usage_error(fmt::format("sluice: '{}' is not supported yet", name));
+int print(const std::string& text) {
+  (void)write_out(text);
+  return finish({}, "sluice");
+}
+
+int unknown_command(Env& env, const std::string& name) {
+  const auto usage = [](const std::string& text) { return complain({}, "sluice", text, kExitUsage); };
+  for (const std::string_view later : {"serve", "worker", "bench", "convert"}) {
+    if (name == later) return usage(fmt::format("'{}' is not supported yet", name));
+  }
+  if (name == "pull")
+    return usage("'pull' is not supported yet: fetch the file (curl -LO URL) and `sluice run` its path");
+  if (env.is_file(name) || env.is_directory(name)) {
+    return usage(fmt::format("'{}' is no command; did you mean `sluice run {}`?", name, name));
   }
   std::vector<std::string> known;
   for (const CommandRow& command : command_table()) known.emplace_back(command.name);
-  if (Env::system().is_file(name) || Env::system().is_directory(name)) {
-    return usage_error(fmt::format("sluice: '{}' is no command; did you mean `sluice run {}`?", name, name));
-  }
   const auto close = nearest(name, known);
-  return usage_error(close ? fmt::format("sluice: unknown command '{}'; did you mean '{}'?", name, *close)
-                           : fmt::format("sluice: unknown command '{}'; `sluice --help` lists them", name));
+  return usage(close ? fmt::format("unknown command '{}'; did you mean '{}'?", name, *close)
+                     : fmt::format("unknown command '{}'; `sluice --help` lists them", name));
 }
 
-std::string with_prefix(const Arguments& arguments, const std::string& message) {
-  const std::string prefix = fmt::format("sluice {}: ", arguments.command->name);
-  return message.starts_with(prefix) ? message : prefix + message;
-}
-
-int dispatch(Env& env, const CommandRow& command, std::span<const std::string> args) {
-  Result<Arguments> parsed = parse_arguments(command, args);
-  if (!parsed.ok()) return usage_error(parsed.error().message());
+// Parses and runs one command. Exceptions (of the standard library; ours has none) are main_entry's.
+int dispatch(Env& env, const Command& command, std::span<const std::string> args) {
+  const CommandRow& row = *find_command(command.name);
+  const std::string who = fmt::format("sluice {}", command.name);
+  Result<Arguments> parsed = parse_arguments(row, args);
+  if (!parsed.ok()) return complain({}, who, parsed.error().message(), kExitUsage);
   Arguments& arguments = *parsed;
-  if (arguments.help) return write_out(help_text(command)) ? kExitOk : kExitError;
-  if (const Status status = apply_settings(env, arguments); !status.ok()) {
-    return usage_error(with_prefix(arguments, status.error().message()));
-  }
-  const Result<int> result = implementation(command.name)(env, arguments);
-  const int signal = signals::pending();
-  if (signal == SIGTERM) return 128 + SIGTERM;
-  if (result.ok()) return *result;
-  if (signal == SIGINT) return 128 + SIGINT;
-  const bool usage = result.error().code() == ErrorCode::kInvalidArgument;
+  if (arguments.help) return print(help_text(row));
+  Status status = apply_settings(env, arguments);
   const Style style = make_style(env, arguments);
-  write_err(fmt::format("{}\n", style.red(with_prefix(arguments, result.error().message()))));
-  return usage ? kExitUsage : kExitError;
+  if (status.ok() && command.check != nullptr) status = command.check(arguments);
+  if (!status.ok()) return complain(style, who, status.error().message(), kExitUsage);
+
+  const Result<int> result = command.run(env, arguments);
+  if (signals::pending() == SIGTERM) return kExitSignal + SIGTERM;
+  if (!result.ok()) return complain(style, who, result.error().message(), kExitError);
+  return *result == kExitOk ? finish(style, who) : *result;
 }
 
 }  // namespace
 
-std::string model_path(const Arguments& arguments) {
-  if (arguments.has("model")) return arguments.text("model");
-  return arguments.positionals.empty() ? std::string() : arguments.positionals.front();
-}
-
-Result<EngineOptions> engine_options(const Arguments& arguments) {
-  EngineOptions options;
-  SLUICE_ASSIGN(options.isa, parse_isa(arguments.text("isa", "auto")));
-  SLUICE_ASSIGN(const std::int64_t threads, arguments.integer("threads", 0, 0, kMaxThreads));
-  SLUICE_ASSIGN(const std::int64_t threads_batch, arguments.integer("threads-batch", threads, 0, kMaxThreads));
-  if (threads_batch != threads) {
-    return Error(ErrorCode::kInvalidArgument,
-                 fmt::format("--threads-batch {} differs from --threads {}: one pool serves prompt and answer, give both "
-                             "the same value",
-                             threads_batch, threads));
-  }
-  options.threads = static_cast<int>(threads);
-  SLUICE_ASSIGN(options.context, arguments.integer("ctx-size", 0, 0, std::int64_t{1} << 30));
-  SLUICE_ASSIGN(const std::int64_t batch, arguments.integer("batch-size", 512, 1, 1 << 20));
-  SLUICE_ASSIGN(const std::int64_t ubatch, arguments.integer("ubatch-size", batch, 1, 1 << 20));
-  options.batch = std::min(batch, ubatch);
-  options.wishes.experts = arguments.text("experts-kernel", "auto");
-  options.wishes.shared_experts = arguments.text("shared-experts", "auto");
-  options.wishes.all2all_backend = arguments.text("all2all-backend", "auto");
-  return options;
-}
+Error usage_error(std::string message) { return Error(ErrorCode::kInvalidArgument, std::move(message)); }
 
 int main_entry(Env& env, std::span<const std::string> args) {
   signals::install();
-  if (args.empty() || args[0] == "help" || args[0] == "--help" || args[0] == "-h") {
-    if (args.size() > 1) {
-      const CommandRow* command = find_command(args[1]);
-      if (command == nullptr) return unknown_command(args[1]);
-      return write_out(help_text(*command)) ? kExitOk : kExitError;
+  if (args.empty()) {
+    write_err(overview_text());
+    return kExitUsage;
+  }
+  const std::string& first = args[0];
+  if (first == "--version" || first == "-V" || first == "version") return print(version_text());
+  if (first == "help" || first == "--help" || first == "-h") {
+    if (args.size() == 1) return print(overview_text());
+    const CommandRow* row = find_command(args[1]);
+    return row == nullptr ? unknown_command(env, args[1]) : print(help_text(*row));
+  }
+  if (first.starts_with("-")) {
+    return complain({}, "sluice", fmt::format("a command comes first, as in `sluice run {}`", first), kExitUsage);
+  }
+  for (const Command& command : kCommands) {
+    if (command.name != first) continue;
+    const std::string who = "sluice " + first;
+    try {
+      return dispatch(env, command, args.subspan(1));
+    } catch (const std::bad_alloc&) {
+      return complain({}, who, "out of memory", kExitError);
+    } catch (const std::exception& error) {
+      return complain({}, who, fmt::format("internal error: {}", error.what()), kExitError);
     }
-    if (!args.empty()) return write_out(overview_text()) ? kExitOk : kExitError;
-    return usage_error(overview_text());
   }
-  if (args[0] == "--version" || args[0] == "-V" || args[0] == "version") {
-    return write_out(version_text()) ? kExitOk : kExitError;
-  }
-  if (args[0].starts_with("-")) {
-    return usage_error(fmt::format("sluice: a command comes first, as in `sluice run {}`", args[0]));
-  }
-  const CommandRow* command = find_command(args[0]);
-  if (command == nullptr) return unknown_command(args[0]);
-  try {
-    return dispatch(env, *command, args.subspan(1));
-  } catch (const std::bad_alloc&) {
-    write_err(fmt::format("sluice {}: out of memory\n", command->name));
-  } catch (const std::exception& error) {
-    write_err(fmt::format("sluice {}: internal error: {}\n", command->name, error.what()));
-  }
-  return kExitError;
+  return unknown_command(env, first);
 }
 
 }  // namespace sluice::cli

@@ -1,28 +1,17 @@
-// Shell completion and the manual page, made from the option table.
+// Shell completion, made from the option table.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/commands.h"
-#include "cli/terminal.h"
 
 namespace sluice::cli {
 namespace {
 
-std::vector<std::string> spellings(std::string_view names) {
-  std::vector<std::string> out;
-  while (!names.empty()) {
-    const std::size_t space = names.find(' ');
-    out.emplace_back(names.substr(0, space));
-    names = space == std::string_view::npos ? std::string_view() : names.substr(space + 1);
-  }
-  return out;
-}
-
-std::string quoted(std::string_view text) {  // for single quotes in sh, zsh and fish alike
+std::string replaced(std::string_view text, char from, std::string_view to) {
   std::string out;
   for (const char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
+    if (c == from) {
+      out += to;
     } else {
       out += c;
     }
@@ -30,24 +19,37 @@ std::string quoted(std::string_view text) {  // for single quotes in sh, zsh and
   return out;
 }
 
+// For single quotes: sh and zsh end the string, add a quote and go on; fish escapes inside of it.
+std::string quoted(std::string_view text) { return replaced(text, '\'', "'\\''"); }
+std::string fish_quoted(std::string_view text) { return replaced(replaced(text, '\\', "\\\\"), '\'', "\\'"); }
+
+std::string words(const OptionRow& row) { return fmt::format("{}", fmt::join(row.choices(), " ")); }
+
 std::string bash_script() {
   std::string cases;
   std::vector<std::string_view> commands;
   for (const CommandRow& command : command_table()) {
     commands.push_back(command.name);
-    std::vector<std::string> words = {"--help"};
+    std::vector<std::string_view> names = {"--help"};
     for (const std::string_view key : command.options) {
-      for (std::string& name : spellings(find_option_key(key)->names)) words.push_back(std::move(name));
+      for (const std::string_view name : find_option_key(key)->spellings()) names.push_back(name);
     }
-    if (command.name == "completion") words = {"bash", "zsh", "fish"};
-    cases += fmt::format("    {}) words='{}' ;;\n", command.name, fmt::join(words, " "));
+    if (command.name == "completion") names = {"bash", "zsh", "fish"};
+    cases += fmt::format("    {}) words='{}' ;;\n", command.name, fmt::join(names, " "));
   }
   std::string values;
+  std::vector<std::string_view> files;
+  std::vector<std::string_view> texts;
   for (const OptionRow& row : option_table()) {
-    if (row.kind != ValueKind::kChoice) continue;
-    std::string choices(row.value);
-    for (char& c : choices) c = c == '|' ? ' ' : c;
-    values += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return ;;\n", fmt::join(spellings(row.names), "|"), choices);
+    const auto names = row.spellings();
+    if (row.kind == ValueKind::kChoice) {
+      values += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return ;;\n", fmt::join(names, "|"),
+                            words(row));
+    } else if (row.kind == ValueKind::kFile) {
+      files.insert(files.end(), names.begin(), names.end());
+    } else if (row.kind != ValueKind::kFlag) {
+      texts.insert(texts.end(), names.begin(), names.end());
+    }
   }
   return fmt::format(R"(# bash completion for sluice
 _sluice() {{
@@ -58,7 +60,9 @@ _sluice() {{
     return
   fi
   case $prev in
-{}  esac
+{}    {}) compopt -o filenames; COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    {}) compopt +o default; return ;;
+  esac
   case ${{COMP_WORDS[1]}} in
 {}  esac
   if [[ $cur == -* || ${{COMP_WORDS[1]}} == completion ]]; then
@@ -67,7 +71,22 @@ _sluice() {{
 }}
 complete -o default -F _sluice sluice
 )",
-                     fmt::join(commands, " "), values, cases);
+                     fmt::join(commands, " "), values, fmt::join(files, "|"), fmt::join(texts, "|"), cases);
+}
+
+// One option of _arguments: 'NAME[HELP]:value:ACTION'.
+std::string zsh_option(const OptionRow& row, std::string_view name) {
+  std::string help = quoted(row.help);
+  for (std::size_t at = 0; (at = help.find_first_of("[]:", at)) != std::string::npos; at += 2) help.insert(at, "\\");
+  std::string action;
+  if (row.kind == ValueKind::kChoice) {
+    action = fmt::format(":value:({})", words(row));
+  } else if (row.kind == ValueKind::kFile) {
+    action = ":file:_files";
+  } else if (row.kind != ValueKind::kFlag) {
+    action = ":value: ";
+  }
+  return fmt::format("'{}{}[{}]{}'", row.repeatable ? "*" : "", name, help, action);
 }
 
 std::string zsh_script() {
@@ -77,30 +96,13 @@ std::string zsh_script() {
     commands += fmt::format("    '{}:{}'\n", command.name, quoted(command.summary));
     std::string arguments;
     for (const std::string_view key : command.options) {
-      const OptionRow* row = find_option_key(key);
-      for (const std::string& name : spellings(row->names)) {
-        std::string help = quoted(row->help);
-        for (std::size_t at = 0; (at = help.find_first_of("[]:", at)) != std::string::npos; at += 2) help.insert(at, "\\");
-        std::string action;
-        if (row->kind == ValueKind::kChoice) {
-          std::string choices(row->value);
-          for (char& c : choices) c = c == '|' ? ' ' : c;
-          action = fmt::format(":value:({})", choices);
-        } else if (row->kind == ValueKind::kFile) {
-          action = ":file:_files";
-        } else if (row->kind != ValueKind::kFlag) {
-          action = ":value: ";
-        }
-        arguments += fmt::format(" \\\n        '{}{}[{}]{}'", row->repeatable ? "*" : "", name, help, action);
-      }
+      const OptionRow& row = *find_option_key(key);
+      for (const std::string_view name : row.spellings()) arguments += " \\\n        " + zsh_option(row, name);
     }
-    if (command.name == "completion") {
-      arguments = " '1:shell:(bash zsh fish)'";
-    } else {
-      arguments += " '*:file:_files'";
-    }
+    arguments += command.name == "completion" ? " '1:shell:(bash zsh fish)'" : " '*:file:_files'";
     cases += fmt::format("      {}) _arguments{} ;;\n", command.name, arguments);
   }
+  // Works both ways: autoloaded from a folder of $fpath (then the first call has to complete), and by eval.
   return fmt::format(R"(#compdef sluice
 _sluice() {{
   local -a commands
@@ -116,93 +118,58 @@ _sluice() {{
 {}    esac
   fi
 }}
-compdef _sluice sluice
+if [[ $funcstack[1] == _sluice ]]; then
+  _sluice "$@"
+else
+  compdef _sluice sluice
+fi
 )",
                      commands, cases);
+}
+
+std::string fish_option(const OptionRow& row) {
+  std::string out;
+  for (const std::string_view name : row.spellings()) {
+    const std::string_view bare = name.substr(name.starts_with("--") ? 2 : 1);
+    const char* const style = name.starts_with("--") ? "-l" : bare.size() == 1 ? "-s" : "-o";
+    out += fmt::format(" {} {}", style, bare);
+  }
+  if (row.kind == ValueKind::kChoice) return out + fmt::format(" -x -a '{}'", words(row));
+  if (row.kind == ValueKind::kFile) return out + " -r";
+  return row.kind == ValueKind::kFlag ? out : out + " -x";
 }
 
 std::string fish_script() {
   std::string out = "# fish completion for sluice\n";
   for (const CommandRow& command : command_table()) {
-    out += fmt::format("complete -c sluice -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name, quoted(command.summary));
+    out += fmt::format("complete -c sluice -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
+                       fish_quoted(command.summary));
     for (const std::string_view key : command.options) {
-      const OptionRow* row = find_option_key(key);
-      std::string names;
-      for (const std::string& name : spellings(row->names)) {
-        names += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2))
-                 : name.size() == 2     ? fmt::format(" -s {}", name.substr(1))
-                                        : fmt::format(" -o {}", name.substr(1));
-      }
-      std::string value;
-      if (row->kind == ValueKind::kChoice) {
-        std::string choices(row->value);
-        for (char& c : choices) c = c == '|' ? ' ' : c;
-        value = fmt::format(" -x -a '{}'", choices);
-      } else if (row->kind == ValueKind::kFile) {
-        value = " -r";
-      } else if (row->kind != ValueKind::kFlag) {
-        value = " -x";
-      }
-      out += fmt::format("complete -c sluice -n '__fish_seen_subcommand_from {}'{}{} -d '{}'\n", command.name, names, value, quoted(row->help));
+      const OptionRow& row = *find_option_key(key);
+      out += fmt::format("complete -c sluice -n '__fish_seen_subcommand_from {}'{} -d '{}'\n", command.name,
+                         fish_option(row), fish_quoted(row.help));
     }
   }
-  out += "complete -c sluice -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n";
-  return out;
-}
-
-std::string troff(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\\') {
-      out += "\\e";
-    } else if (c == '-') {
-      out += "\\-";
-    } else {
-      out += c;
-    }
-  }
-  if (out.starts_with(".") || out.starts_with("'")) out.insert(0, "\\&");
-  return out;
-}
-
-std::string man_page() {
-  std::string out =
-      ".TH SLUICE 1 \"\" \"sluice\" \"User Commands\"\n.SH NAME\nsluice \\- mixture\\-of\\-experts inference for the machines people own\n"
-      ".SH SYNOPSIS\n.B sluice\nCOMMAND [OPTIONS] [ARGUMENTS]\n.SH DESCRIPTION\n"
-      "Runs mixture\\-of\\-experts language models from GGUF and safetensors files on CPUs.\n.SH COMMANDS\n";
-  for (const CommandRow& command : command_table()) {
-    out += fmt::format(".SS sluice {} {}\n{}.\n", troff(command.name), troff(command.synopsis), troff(command.summary));
-    if (!command.details.empty()) out += fmt::format("{}\n", troff(command.details));
-    if (!command.options.empty()) {
-      std::vector<std::string> names;
-      for (const std::string_view key : command.options) names.push_back(troff(spellings(find_option_key(key)->names).front()));
-      out += fmt::format(".br\nOptions: {}.\n", fmt::join(names, ", "));
-    }
-  }
-  out += ".SH OPTIONS\n";
-  for (const OptionRow& row : option_table()) {
-    std::vector<std::string> names;
-    for (const std::string& name : spellings(row.names)) names.push_back("\\fB" + troff(name) + "\\fR");
-    out += fmt::format(".TP\n{}{}\n{}\n", fmt::join(names, ", "), row.kind == ValueKind::kFlag ? "" : " \\fI" + troff(row.value) + "\\fR",
-                       troff(row.help));
-  }
-  out +=
-      ".SH SETTINGS\nA flag wins over a variable SLUICE_NAME (SLUICE_TOP_K for \\-\\-top\\-k), which wins over "
-      "~/.config/sluice/config.toml (top\\-k = 20; tables named after commands hold settings of that command only).\n"
-      ".SH EXIT STATUS\n0 success; 1 an error; 2 wrong usage; 130 and 143 after SIGINT and SIGTERM.\n";
-  return out;
+  return out + "complete -c sluice -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n";
 }
 
 }  // namespace
 
-Result<int> completion_command(Env&, const Arguments& arguments) {
-  const std::string shell = arguments.positionals.empty() ? "" : arguments.positionals.front();
-  if (shell == "bash") return write_out(bash_script()) ? kExitOk : kExitError;
-  if (shell == "zsh") return write_out(zsh_script()) ? kExitOk : kExitError;
-  if (shell == "fish") return write_out(fish_script()) ? kExitOk : kExitError;
-  return Error(ErrorCode::kInvalidArgument, "the shell is bash, zsh or fish");
+std::string completion_script(std::string_view shell) {
+  if (shell == "bash") return bash_script();
+  return shell == "zsh" ? zsh_script() : fish_script();
 }
 
-Result<int> man_command(Env&, const Arguments&) { return write_out(man_page()) ? kExitOk : kExitError; }
+Status check_completion(const Arguments& arguments) {
+  const std::string shell = arguments.positionals.empty() ? "" : arguments.positionals.front();
+  if (shell == "bash" || shell == "zsh" || shell == "fish") return Status::success();
+  return usage_error(shell.empty() ? "a shell is needed: bash, zsh or fish"
+                                   : fmt::format("'{}' is none of the shells bash, zsh and fish", shell));
+}
+
+Result<int> completion_command(Env&, const Arguments& arguments) {
+  (void)write_out(completion_script(arguments.positionals.front()));
+  return kExitOk;
+}
 
 }  // namespace sluice::cli

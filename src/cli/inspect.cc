@@ -4,19 +4,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
 #include "cli/commands.h"
-#include "cli/terminal.h"
+#include "cli/json_lines.h"
 #include "model/family.h"
 #include "model/kv_cache.h"
 #include "model/weights.h"
 
 namespace sluice::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string human(double bytes) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -31,9 +28,11 @@ std::string human(double bytes) {
 // The part of the model that a tensor belongs to, by its name in either file kind.
 std::string group_of(const std::string& name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
-  if (has("_exps") || has(".experts.") || (has(".ffn_") && std::count(name.begin(), name.end(), '.') == 4)) return "experts";
+  if (has("_exps") || has(".experts.") || (has(".ffn_") && std::count(name.begin(), name.end(), '.') == 4))
+    return "experts";
   if (has("shexp") || has("shared_expert")) return "shared experts";
-  if (has("ffn_gate_inp") || has("exp_probs_b") || has(".router.") || has("mlp.gate.") || has("block_sparse_moe.gate.")) return "router";
+  if (has("ffn_gate_inp") || has("exp_probs_b") || has(".router.") || has("mlp.gate.") || has("block_sparse_moe.gate."))
+    return "router";
   if (has("norm")) return "norms";
   if (has("attn_") || has("self_attn")) return "attention";
   if (has("ffn_") || has(".mlp.")) return "dense FFN";
@@ -59,21 +58,9 @@ std::map<std::string, Group> group_tensors(const Checkpoint& checkpoint) {
   return groups;
 }
 
-// "0, 3-5": layer numbers for people.
-std::string ranges(const std::vector<std::size_t>& layers) {
-  std::string out;
-  for (std::size_t i = 0; i < layers.size();) {
-    std::size_t j = i;
-    while (j + 1 < layers.size() && layers[j + 1] == layers[j] + 1) ++j;
-    out += (out.empty() ? "" : ", ") + (i == j ? fmt::format("{}", layers[i]) : fmt::format("{}-{}", layers[i], layers[j]));
-    i = j + 1;
-  }
-  return out.empty() ? "none" : out;
-}
-
 std::string describe_attention(const AttentionSpec& a) {
-  std::string text = a.mla ? fmt::format("MLA, {} heads, latent {} + rope {}, q_lora {}, nope {}, v {}", a.heads, a.kv_lora_rank,
-                                         a.rope_dim, a.q_lora_rank, a.nope_dim, a.value_dim)
+  std::string text = a.mla ? fmt::format("MLA, {} heads, latent {} + rope {}, q_lora {}, nope {}, v {}", a.heads,
+                                         a.kv_lora_rank, a.rope_dim, a.q_lora_rank, a.nope_dim, a.value_dim)
                            : fmt::format("GQA, {} heads over {} kv heads of {}", a.heads, a.kv_heads, a.head_dim);
   if (a.window > 0) text += fmt::format(", window {}", a.window);
   if (a.sinks) text += ", sinks";
@@ -118,8 +105,8 @@ struct Report {
 };
 
 // Layers with the same description, in order of their first layer.
-std::vector<std::pair<std::string, std::vector<std::size_t>>> alike(const ModelSpec& spec,
-                                                                    const std::function<std::string(const LayerSpec&)>& text) {
+std::vector<std::pair<std::string, std::vector<std::size_t>>> alike(
+    const ModelSpec& spec, const std::function<std::string(const LayerSpec&)>& text) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> out;
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const std::string key = text(spec.layers[i]);
@@ -137,7 +124,9 @@ void report_model(Report& report, const Checkpoint& checkpoint, const Understood
   report.line("architecture", fmt::format("{} (family {})", spec.architecture, spec.family));
   report.line("name", spec.name);
   report.line("layers", fmt::format("{}{}", spec.layers.size(),
-                                    spec.skipped_layers > 0 ? fmt::format(" (+ {} next-token-prediction, skipped)", spec.skipped_layers) : ""));
+                                    spec.skipped_layers > 0
+                                        ? fmt::format(" (+ {} next-token-prediction, skipped)", spec.skipped_layers)
+                                        : ""));
   report.line("hidden size", fmt::format("{}", spec.hidden_size));
   report.line("vocabulary", fmt::format("{}", spec.vocab_size));
   report.line("context", fmt::format("{}", spec.context_length));
@@ -187,9 +176,14 @@ void report_model(Report& report, const Checkpoint& checkpoint, const Understood
 
 }  // namespace
 
+Status check_inspect(const Arguments& arguments) {
+  SLUICE_TRY(check_model(arguments));
+  if (!model_path(arguments).empty()) return Status::success();
+  return usage_error("a FILE is needed: a .gguf or .safetensors file or a folder");
+}
+
 Result<int> inspect_command(Env& env, const Arguments& arguments) {
   const std::string path = model_path(arguments);
-  if (path.empty()) return Error(ErrorCode::kInvalidArgument, "a FILE is needed: a .gguf or .safetensors file or a folder");
   SLUICE_ASSIGN(const std::shared_ptr<const Checkpoint> checkpoint, open_checkpoint(env, path));
 
   Report report;
@@ -221,7 +215,8 @@ Result<int> inspect_command(Env& env, const Arguments& arguments) {
   for (const auto& [name, group] : group_tensors(*checkpoint)) {
     std::vector<std::string> types;
     for (const auto& [type, count] : group.types) types.push_back(fmt::format("{} x{}", type, count));
-    report.line("tensors: " + name, fmt::format("{}, {}", human(static_cast<double>(group.bytes)), fmt::join(types, ", ")));
+    report.line("tensors: " + name,
+                fmt::format("{}, {}", human(static_cast<double>(group.bytes)), fmt::join(types, ", ")));
     groups[name] = {{"bytes", group.bytes}, {"tensors", group.tensors}, {"types", group.types}};
   }
   report.json["tensor_groups"] = std::move(groups);
@@ -234,7 +229,7 @@ Result<int> inspect_command(Env& env, const Arguments& arguments) {
     (void)write_out(report.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
     std::string out;
-    for (const auto& [key, text] : report.lines) out += fmt::format("{:<24}{}\n", key, text);
+    for (const auto& [key, text] : report.lines) out += fmt::format("{:<24}{}\n", key, one_line(text));
     (void)write_out(out);
   }
   return kExitOk;

@@ -2,6 +2,7 @@
 
 #include <editline/readline.h>
 
+#include <clocale>
 #include <csignal>
 #include <cstdlib>
 
@@ -12,7 +13,7 @@
 namespace sluice::cli {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kChatHelp =
     "/help            this list\n"
     "/clear           forget the conversation\n"
     "/system TEXT     set the system message and start over\n"
@@ -20,179 +21,142 @@ constexpr const char* kHelp =
     "/stats           speeds of the last answer, and the context used\n"
     "/exit            leave (Ctrl-D does too)\n"
     "Ctrl-C stops an answer. A line that ends in \\ goes on in the next one.\n";
+constexpr const char* kRawHelp =
+    "/help            this list\n"
+    "/stats           speeds of the last completion, and the context used\n"
+    "/exit            leave (Ctrl-D does too)\n"
+    "Any other line is the beginning of a text. Ctrl-C stops a completion. A line that ends in \\ goes on in the "
+    "next.\n";
 
-// A line from the terminal; nullopt at the end of input.
-std::optional<std::string> read_line(const char* prompt) {
+// libedit reads characters of the locale; a program that never asks for one gets ASCII only.
+void prepare_editing() {
+  (void)std::setlocale(LC_CTYPE, "");
+  if (MB_CUR_MAX == 1) (void)std::setlocale(LC_CTYPE, "C.UTF-8");
+  if (!stdout_is_terminal()) rl_outstream = stderr;  // the prompt is no text of the model's
+  ::using_history();
+}
+
+// A line from the terminal; nullopt at the end of input, or when a signal came.
+std::optional<std::string> read_line() {
+  const char* prompt = "> ";
   std::string text;
   for (;;) {
     char* line = ::readline(prompt);
-    if (line == nullptr) return text.empty() ? std::nullopt : std::optional<std::string>(text);
+    if (line == nullptr) return std::nullopt;
     text += line;
-    ::free(line);
+    std::free(line);
     if (text.empty() || text.back() != '\\') return text;
     text.back() = '\n';
     prompt = "... ";
   }
 }
 
-Result<GenerationResult> answer(Session& session) {
-  std::vector<std::int32_t> tokens;
-  SLUICE_ASSIGN(tokens, session.conversation->tokens());
-  SLUICE_ASSIGN(GenerationResult result, session.generate(tokens));
-  session.conversation->add("assistant", session.last_text);
-  (void)write_out("\n");
-  return result;
-}
-
 enum class Next { kGoOn, kLeave };
 
-// Commands of a chat. Errors of a turn are printed and leave the conversation as it was.
-Next chat_turn(Session& session, const std::string& line, std::optional<GenerationResult>& last) {
-  Conversation& conversation = *session.conversation;
-  const auto say = [&](const std::string& text) { write_err(session.style.dim(text) + "\n"); };
-  if (line == "/exit" || line == "/quit" || line == "/bye") return Next::kLeave;
-  if (line == "/help" || line == "/?") {
-    write_err(kHelp);
+class Loop {
+ public:
+  explicit Loop(Session& session) : session_(session) {}
+
+  Next turn(const std::string& line) {
+    if (line.starts_with("/")) return command(line);
+    if (!session_.conversation) return finish(session_.complete(line));
+    session_.conversation->add("user", line);
+    return answer();
+  }
+
+ private:
+  Next command(const std::string& line) {
+    const std::string name = line.substr(0, line.find(' '));
+    const bool chat = session_.conversation.has_value();
+    if (name == "/exit" || name == "/quit" || name == "/bye") return Next::kLeave;
+    if (name == "/help" || name == "/?") {
+      write_err(chat ? kChatHelp : kRawHelp);
+    } else if (name == "/stats") {
+      if (last_) session_.report(*last_);
+      session_.say(fmt::format("{} of {} tokens of context used", session_.sequence->cache().length(),
+                               session_.engine.context()));
+    } else if (chat && (name == "/clear" || name == "/reset")) {
+      session_.conversation->clear();
+      session_.say("the conversation is forgotten");
+    } else if (chat && name == "/system") {
+      session_.conversation->clear();
+      session_.conversation->set_system(line.size() > name.size() ? line.substr(name.size() + 1) : "");
+      session_.say("system message set; the conversation starts over");
+    } else if (chat && name == "/regen") {
+      if (session_.conversation->size() >= 2) {
+        session_.conversation->drop_last();
+        ++session_.sampling.seed;
+        return answer();
+      }
+      session_.say("there is no answer yet");
+    } else {
+      session_.say(fmt::format("unknown command {}; /help lists them", name));
+    }
     return Next::kGoOn;
   }
-  if (line == "/clear" || line == "/reset") {
-    conversation.clear();
-    say("the conversation is forgotten");
-    return Next::kGoOn;
+
+  // Answers the user's message that ends the conversation; a turn without an answer leaves nothing of itself.
+  Next answer() {
+    auto result = session_.answer();
+    if (result.ok() && (result->reason != FinishReason::kCancelled || !session_.last_text.empty())) {
+      session_.conversation->add("assistant", session_.last_text);
+    } else {
+      session_.conversation->drop_last();
+    }
+    return finish(std::move(result));
   }
-  if (line.starts_with("/system")) {
-    conversation.clear();
-    conversation.set_system(line.size() > 8 ? line.substr(8) : "");
-    say("system message set; the conversation starts over");
-    return Next::kGoOn;
-  }
-  if (line == "/stats") {
-    if (last) session.report(*last);
-    say(fmt::format("{} of {} tokens of context used", session.sequence->cache().length(), session.engine.context()));
-    return Next::kGoOn;
-  }
-  if (line == "/regen") {
-    if (conversation.size() < 2) {
-      say("there is no answer yet");
+
+  Next finish(Result<GenerationResult> result) {
+    if (session_.output_closed) return Next::kLeave;
+    if (!result.ok()) {
+      session_.complain(result.error().message());
       return Next::kGoOn;
     }
-    conversation.drop_last();
-    ++session.sampling.seed;
-  } else if (line.starts_with("/")) {
-    say(fmt::format("unknown command {}; /help lists them", line.substr(0, line.find(' '))));
+    (void)write_out("\n");
+    last_ = std::move(result).value();
+    session_.report(*last_);
+    if (last_->reason == FinishReason::kContextFull) session_.say("the context is full; /clear starts over");
     return Next::kGoOn;
-  } else {
-    conversation.add("user", line);
   }
-  const std::size_t before = conversation.size();
-  auto result = answer(session);
-  if (result.ok()) {
-    last = std::move(result).value();
-    if (!session.quiet) session.report(*last);
-    if (last->reason == FinishReason::kContextFull) say("the context is full; /clear starts over");
-  } else {
-    write_err(session.style.red(result.error().message()) + "\n");
-    if (conversation.size() == before) conversation.drop_last();
-  }
-  return session.output_closed ? Next::kLeave : Next::kGoOn;
-}
 
-Next raw_turn(Session& session, const std::string& line) {
-  if (line == "/exit" || line == "/quit" || line == "/bye") return Next::kLeave;
-  if (line == "/help") {
-    write_err("type the beginning of a text; /exit or Ctrl-D leaves, Ctrl-C stops a completion\n");
-    return Next::kGoOn;
-  }
-  auto tokens = session.engine.tokenizer()->encode(line, true);
-  if (!tokens.ok()) {
-    write_err(session.style.red(tokens.error().message()) + "\n");
-    return Next::kGoOn;
-  }
-  (void)write_out(line);
-  auto result = session.generate(*tokens);
-  (void)write_out("\n");
-  if (!result.ok()) {
-    write_err(session.style.red(result.error().message()) + "\n");
-  } else if (!session.quiet) {
-    session.report(*result);
-  }
-  return session.output_closed ? Next::kLeave : Next::kGoOn;
-}
+  Session& session_;
+  std::optional<GenerationResult> last_;
+};
 
 }  // namespace
 
-Result<GenerationResult> Session::generate(const std::vector<std::int32_t>& tokens) {
-  last_text.clear();
-  const std::span<const std::int32_t> rest = Engine::reuse_prefix(*sequence, tokens);
-  const auto total = static_cast<double>(std::max<std::size_t>(rest.size(), 1));
-  auto result = engine.generate(
-      *sequence, rest, sampling, stop,
-      [&](std::string_view text) {
-        progress.finish();
-        last_text += text;
-        if (!write_out(text)) {
-          output_closed = true;
-          return false;
-        }
-        return signals::pending() == 0;
-      },
-      [&](std::int64_t done) {
-        progress.update("prompt", static_cast<double>(done) / total);
-        return signals::pending() == 0;
-      });
-  progress.finish();
-  return result;
-}
-
-void Session::report(const GenerationResult& result) const {
-  if (quiet) return;
-  const GenerationStats& stats = result.stats;
-  const auto speed = [](std::int64_t tokens, double seconds) {
-    return seconds > 0.0 ? static_cast<double>(tokens) / seconds : 0.0;
-  };
-  // The first new token comes out of the prefill; the decode time covers the ones after it.
-  const std::int64_t decoded = std::max<std::int64_t>(stats.generated_tokens - 1, 0);
-  write_err(style.dim(fmt::format("prefill {} tokens, {:.1f} tokens/s; decode {} tokens, {:.1f} tokens/s", stats.prompt_tokens,
-                                  speed(stats.prompt_tokens, stats.prefill_seconds), stats.generated_tokens,
-                                  speed(decoded, stats.decode_seconds))) +
-            "\n");
-}
-
 Result<int> interactive(Session& session, const std::optional<std::string>& first) {
-  ::using_history();
-  const bool chat = session.conversation.has_value();
+  const signals::Scope scope(signals::Urgency::kAnswer);
+  prepare_editing();
+  session.echo = true;  // a completion stands below the typed line and is read with it
   if (!session.quiet) {
-    write_err(session.style.dim(fmt::format("{} ({}), context {} tokens; {} /help lists commands", session.engine.spec().name,
-                                            session.engine.spec().architecture, session.engine.context(),
-                                            chat ? "type a message." : "no chat template: texts are completed.")) +
-              "\n");
+    const ModelSpec& spec = session.engine.spec();
+    session.say(fmt::format("{} ({}), context {} tokens; {} /help lists commands", spec.name, spec.architecture,
+                            session.engine.context(),
+                            session.conversation ? "type a message." : "texts are completed, there is no chat."));
   }
-  if (!chat && session.stop.max_tokens == -1) session.stop.max_tokens = 256;
-  std::optional<GenerationResult> last;
-  std::optional<std::string> next = first;
+  Loop loop(session);
+  std::optional<std::string> line = first;
   for (;;) {
-    if (!next) {
-      signals::clear_interrupt();
-      next = read_line("> ");
-      if (signals::pending() == SIGTERM) return 128 + SIGTERM;
-      if (!next && signals::pending() == SIGINT) {  // Ctrl-C at the prompt: a fresh line
-        signals::clear_interrupt();
-        write_err("\n(Ctrl-D or /exit leaves)\n");
-        continue;
-      }
-      if (!next) {
+    if (!line) line = read_line();
+    if (signals::pending() == SIGTERM) return kExitSignal + SIGTERM;
+    if (!line) {
+      if (signals::pending() == 0) {  // Ctrl-D
         write_err("\n");
         return kExitOk;
       }
+      signals::clear_interrupt();  // Ctrl-C at the prompt: a fresh line
+      write_err("(Ctrl-D or /exit leaves)\n");
+      continue;
     }
-    const std::string line = std::move(*next);
-    next.reset();
-    if (line.empty()) continue;
-    ::add_history(line.c_str());
-    const Next then = chat ? chat_turn(session, line, last) : raw_turn(session, line);
-    if (signals::pending() == SIGTERM) return 128 + SIGTERM;
-    signals::clear_interrupt();
-    if (then == Next::kLeave) return kExitOk;
+    if (!line->empty()) {
+      ::add_history(line->c_str());
+      const Next next = loop.turn(*line);
+      if (signals::pending() == SIGTERM) return kExitSignal + SIGTERM;
+      signals::clear_interrupt();
+      if (next == Next::kLeave) return kExitOk;
+    }
+    line.reset();
   }
 }
 

@@ -13,31 +13,35 @@ namespace sluice::cli {
 
 // Everything one `sluice run` needs to answer.
 struct Session {
-  Session(Engine& engine_in, SamplerParams sampling_in, StopRules stop_in, Style style_in, Progress& progress_in)
-      : engine(engine_in),
-        sampling(sampling_in),
-        stop(std::move(stop_in)),
-        style(style_in),
-        progress(progress_in),
-        sequence(engine_in.new_sequence()) {}
+  Session(Engine& engine_in, Progress& progress_in)
+      : engine(engine_in), progress(progress_in), sequence(engine_in.new_sequence()) {}
 
   Engine& engine;
+  Progress& progress;
+  std::unique_ptr<Sequence> sequence;
   SamplerParams sampling;
   StopRules stop;
   Style style;
-  Progress& progress;
-  std::unique_ptr<Sequence> sequence;
   std::optional<Conversation> conversation;  // nullopt: raw completion
   bool quiet = false;
   bool verbose = false;
   bool echo = false;
-  bool output_closed = false;
-  std::string last_text;  // what the last generate() printed
+  bool output_closed = false;  // standard output takes no more
+  std::string last_text;       // what the last generate() printed
 
-  // Evaluates what `tokens` adds to the sequence and streams the answer to standard output. Ctrl-C stops the answer.
-  Result<GenerationResult> generate(const std::vector<std::int32_t>& tokens);
-  // Speeds, on standard error.
+  // Completes `text`, or the conversation as it stands. What the sequence already holds of it is not evaluated again.
+  // The answer is streamed to standard output; a signal ends it with FinishReason::kCancelled.
+  Result<GenerationResult> complete(const std::string& text);
+  Result<GenerationResult> answer();
+
+  // A remark on standard error: dimmed, one line.
+  void say(const std::string& text) const { write_err(style.dim(one_line(text)) + "\n"); }
+  void complain(const std::string& text) const { write_err(style.red(one_line(text)) + "\n"); }
+  // Speeds, on standard error; nothing if quiet.
   void report(const GenerationResult& result) const;
+
+ private:
+  Result<GenerationResult> generate(const std::vector<std::int32_t>& tokens);
 };
 
 // The loop at the prompt. `first` is a message to begin with, if any.

@@ -1,7 +1,6 @@
 // The terminal: streams, colour, a progress bar, signals. Text goes to standard output, all else to standard error.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -11,22 +10,30 @@
 
 namespace sluice::cli {
 
-// Writes to standard output at once. False if the reader is gone (then nothing more need be made).
+// Writes to standard output at once. False if that failed, now or before: then nothing more need be made.
 bool write_out(std::string_view text);
 void write_err(std::string_view text);
+// errno of the first write to standard output that failed, 0 if none did. EPIPE: the reader has gone, which is no
+// fault.
+int output_error();
 
 bool stdin_is_terminal();
 bool stdout_is_terminal();
 bool stderr_is_terminal();
 
+// One line for people out of text from anywhere: what would break the line or steer the terminal is escaped, and very
+// long text is cut.
+std::string one_line(std::string_view text);
+
 // Reads standard input to its end; kResource beyond max_bytes.
 Result<std::string> read_stdin(std::size_t max_bytes);
+// Reads a file that the user named: also a pipe (<(command) of a shell) or a device. kResource beyond max_bytes.
+Result<std::string> read_file(Env& env, const std::string& path, std::size_t max_bytes);
 
 // Whether to colour, from --color, NO_COLOR and the terminal.
 struct Style {
   bool colour = false;
   std::string dim(std::string_view text) const;
-  std::string bold(std::string_view text) const;
   std::string red(std::string_view text) const;
 };
 Style make_style(Env& env, const Arguments& arguments);
@@ -48,13 +55,29 @@ class Progress {
   std::chrono::steady_clock::time_point start_;
 };
 
-// SIGINT and SIGTERM set flags; SIGPIPE is ignored (writes report it). A second SIGINT while the first is not yet
-// looked at ends the process at once.
+// SIGINT and SIGTERM end the process at once with 128 + their number, except inside a Scope, where they only ask to
+// stop. SIGPIPE is ignored (writes report it).
 namespace signals {
+
+enum class Urgency : std::uint8_t {
+  kSoon,    // what asks to stop is obeyed within a second, or the process is ended
+  kAnswer,  // the same for SIGTERM; SIGINT stops an answer, however long its current step takes (a second one ends)
+};
+
 void install();
 // Number of the signal that asks to stop (SIGINT or SIGTERM), 0 if none.
 int pending();
 void clear_interrupt();
+
+// One at a time.
+class Scope {
+ public:
+  explicit Scope(Urgency urgency);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+};
+
 }  // namespace signals
 
 }  // namespace sluice::cli

@@ -1,18 +1,14 @@
 // sluice tokenize: text to ids and back.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/jsonl.h"
-#include "cli/terminal.h"
+#include "cli/json_lines.h"
 
 namespace sluice::cli {
 namespace {
 
-constexpr std::size_t kMaxText = 64U << 20;
-
-using Json = nlohmann::ordered_json;
+constexpr std::size_t kMaxText = 32U << 20;
 
 Error bad_line(std::size_t number, std::string_view what) {
   return Error(ErrorCode::kCorrupt, fmt::format("standard input, line {}: {}", number, what));
@@ -35,7 +31,7 @@ Result<Json> decode_line(const Tokenizer& tokenizer, const Json& line, std::size
   for (const Json& id : *list) {
     if (!id.is_number_integer()) return bad_line(number, "\"ids\" holds something else than whole numbers");
     const auto value = id.get<std::int64_t>();
-    ids.push_back(value < 0 || value > INT32_MAX ? -1 : static_cast<std::int32_t>(value));  // ids of no token are skipped
+    if (value >= 0 && value <= INT32_MAX) ids.push_back(static_cast<std::int32_t>(value));  // others have no token
   }
   Json out;
   if (line.contains("id")) out["id"] = line["id"];
@@ -46,26 +42,31 @@ Result<Json> decode_line(const Tokenizer& tokenizer, const Json& line, std::size
 
 }  // namespace
 
-Result<int> tokenize_command(Env& env, const Arguments& arguments) {
-  const std::string path = model_path(arguments);
-  if (path.empty()) return Error(ErrorCode::kInvalidArgument, "a MODEL is needed: a file, or a folder with tokenizer.json");
-  SLUICE_ASSIGN(const std::shared_ptr<const Tokenizer> tokenizer, Tokenizer::from_path(env, path));
-  const bool special = arguments.flag("special");
-  const bool decode = arguments.flag("decode");
+Status check_tokenize(const Arguments& arguments) {
+  SLUICE_TRY(check_model(arguments));
+  if (model_path(arguments).empty()) return usage_error("a MODEL is needed: a file, or a folder with tokenizer.json");
+  if (arguments.flag("jsonl")) {
+    return arguments.has("prompt") ? usage_error("-p and --jsonl exclude each other") : Status::success();
+  }
+  return arguments.flag("decode") ? usage_error("--decode works with --jsonl") : Status::success();
+}
 
+Result<int> tokenize_command(Env& env, const Arguments& arguments) {
+  SLUICE_ASSIGN(const std::shared_ptr<const Tokenizer> tokenizer, Tokenizer::from_path(env, model_path(arguments)));
+  const bool special = arguments.flag("special");
   if (!arguments.flag("jsonl")) {
-    if (decode) return Error(ErrorCode::kInvalidArgument, "--decode works with --jsonl");
-    std::string text = arguments.text("prompt");
-    if (!arguments.has("prompt")) {
+    std::string text = arguments.text("prompt", "-");
+    if (text == "-") {
       SLUICE_ASSIGN(text, read_stdin(kMaxText));
     }
     SLUICE_ASSIGN(const std::vector<std::int32_t> ids, tokenizer->encode(text, special));
     (void)write_out(fmt::format("{}\n", fmt::join(ids, " ")));
     return kExitOk;
   }
-  SLUICE_TRY(for_each_json_line<Json>([&](const Json& line, std::size_t number) -> Result<bool> {
-    SLUICE_ASSIGN(const Json out, decode ? decode_line(*tokenizer, line, number)
-                                         : encode_line(*tokenizer, line, number, special));
+  const bool decode = arguments.flag("decode");
+  SLUICE_TRY(for_each_json_line([&](const Json& line, std::size_t number) -> Result<bool> {
+    SLUICE_ASSIGN(const Json out,
+                  decode ? decode_line(*tokenizer, line, number) : encode_line(*tokenizer, line, number, special));
     return write_out(json_text(out) + "\n");
   }));
   return kExitOk;
