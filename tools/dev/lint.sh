@@ -39,7 +39,7 @@ lint_tidy() {
     files=$(head -n "$limit" <<< "$files")
   fi
   [[ -n $files ]] || return 0
-  xargs -r -P "$(jobs)" -n 1 clang-tidy --quiet -p build/release <<< "$files" 2> >(grep -v 'warnings generated' >&2)
+  xargs -r -P "$(jobs)" -n 1 clang-tidy --quiet --extra-arg=-Wno-unknown-warning-option -p build/release <<< "$files" 2> >(grep -v 'warnings generated' >&2)
 }
 
 # The patterns are written so that this file does not match itself.
