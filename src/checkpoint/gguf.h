@@ -42,18 +42,6 @@ Result<MetadataMap> read_gguf_metadata(ByteReader& reader, std::uint64_t count, 
 Result<std::vector<TensorInfo>> read_gguf_tensors(ByteReader& reader, std::uint64_t count, std::uint64_t alignment,
                                                   std::span<const std::byte> bytes, const std::string& file);
 
-// Name of a part of a split model: NAME-00002-of-00005.gguf.
-struct GgufPartName {
-  std::string stem;      // NAME
-  std::uint32_t number;  // from 1
-  std::uint32_t count;
-
-  // The name of part `n` (from 1) of the same model.
-  std::string part(std::uint32_t n) const;
-};
-// nullopt: not the name of a part.
-std::optional<GgufPartName> parse_gguf_part_name(std::string_view name);
-
 // Opens `name`, whose bytes are given, and the other parts of the model if it is the first of several.
 Result<std::shared_ptr<const Checkpoint>> open_gguf(Folder& folder, const std::string& name,
                                                     std::shared_ptr<const Bytes> bytes);

@@ -1,16 +1,16 @@
 // Models split over several GGUF files, as llama.cpp's gguf-split writes them: every part has the keys split.no (from
 // 0), split.count and split.tensors.count; all other metadata are in the first.
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "checkpoint/gguf.h"
+#include "checkpoint/part_name.h"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t kDigits = 5;  // "-00002-of-00005"
+constexpr std::string_view kEnding = ".gguf";
 
 // What a part says of itself.
 struct SplitKeys {
@@ -51,7 +51,7 @@ Result<std::optional<SplitKeys>> read_split_keys(const MetadataMap& metadata, co
 }
 
 // Holds the keys of a part to the name of its file.
-Status check_part(const SplitKeys& keys, const GgufPartName& name, const std::string& file) {
+Status check_part(const SplitKeys& keys, const PartName& name, const std::string& file) {
   if (keys.count != name.count) {
     return Error(ErrorCode::kCorrupt,
                  fmt::format("{}: split.count is {}, but the file's name says {} parts", file, keys.count, name.count));
@@ -65,7 +65,7 @@ Status check_part(const SplitKeys& keys, const GgufPartName& name, const std::st
 }
 
 // Reads part n (from 2) and adds its tensors. The caller adds the first part's path to errors.
-Status add_part(Folder& folder, const GgufPartName& first, std::uint32_t n, const SplitKeys& keys,
+Status add_part(Folder& folder, const PartName& first, std::uint32_t n, const SplitKeys& keys,
                 CheckpointBuilder& builder) {
   const std::string name = first.part(n);
   const std::string file = folder.path(name);
@@ -80,7 +80,7 @@ Status add_part(Folder& folder, const GgufPartName& first, std::uint32_t n, cons
     return Error(ErrorCode::kCorrupt,
                  fmt::format("{}: metadata key split.count is missing: not part {} of a split model", file, n));
   }
-  SLUICE_TRY(check_part(*own, {first.stem, n, first.count}, file));
+  SLUICE_TRY(check_part(*own, {first.stem, n, first.count, first.ending}, file));
   if (own->tensors != keys.tensors) {
     return Error(ErrorCode::kCorrupt,
                  fmt::format("{}: split.tensors.count is {}, but {} in the first part; it belongs to another model",
@@ -89,7 +89,7 @@ Status add_part(Folder& folder, const GgufPartName& first, std::uint32_t n, cons
   return builder.add_file(std::move(bytes), std::move(part.tensors));
 }
 
-Status add_other_parts(Folder& folder, const GgufPartName& first, const SplitKeys& keys, CheckpointBuilder& builder) {
+Status add_other_parts(Folder& folder, const PartName& first, const SplitKeys& keys, CheckpointBuilder& builder) {
   for (std::uint32_t n = 2; n <= first.count; ++n) {
     const Status added = add_part(folder, first, n, keys, builder);
     if (!added.ok()) return added.error().with_context(builder.path());
@@ -101,36 +101,14 @@ Status add_other_parts(Folder& folder, const GgufPartName& first, const SplitKey
                            builder.path(), first.count, builder.tensors().size(), keys.tensors));
 }
 
-std::optional<std::uint32_t> parse_digits(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 }  // namespace
-
-std::string GgufPartName::part(std::uint32_t n) const { return fmt::format("{}-{:05}-of-{:05}.gguf", stem, n, count); }
-
-std::optional<GgufPartName> parse_gguf_part_name(std::string_view name) {
-  constexpr std::string_view kEnd = ".gguf";
-  constexpr std::string_view kOf = "-of-";
-  constexpr std::size_t kTail = 1 + kDigits + kOf.size() + kDigits + kEnd.size();
-  if (name.size() < kTail || !name.ends_with(kEnd)) return std::nullopt;
-  const std::string_view tail = name.substr(name.size() - kTail);
-  if (tail[0] != '-' || tail.substr(1 + kDigits, kOf.size()) != kOf) return std::nullopt;
-  const std::optional<std::uint32_t> number = parse_digits(tail.substr(1, kDigits));
-  const std::optional<std::uint32_t> count = parse_digits(tail.substr(1 + kDigits + kOf.size(), kDigits));
-  if (!number || !count || *number == 0 || *number > *count) return std::nullopt;
-  return GgufPartName{std::string(name.substr(0, name.size() - kTail)), *number, *count};
-}
 
 Result<std::shared_ptr<const Checkpoint>> open_gguf(Folder& folder, const std::string& name,
                                                     std::shared_ptr<const Bytes> bytes) {
   const std::string file = folder.path(name);
   SLUICE_ASSIGN(GgufFile parsed, parse_gguf(bytes->span(), file));
   SLUICE_ASSIGN(const std::optional<SplitKeys> keys, read_split_keys(parsed.metadata, file));
-  const std::optional<GgufPartName> part = parse_gguf_part_name(name);
+  const std::optional<PartName> part = parse_part_name(name, kEnding);
 
   auto builder = std::make_shared<CheckpointBuilder>(CheckpointKind::kGguf, file);
   if (keys) {

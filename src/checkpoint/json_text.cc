@@ -32,7 +32,11 @@ int nesting_depth(std::string_view text) {
 
 }  // namespace
 
-Status check_json_utf8(std::string_view text, const std::string& file, std::string_view what) {
+Status check_json_characters(std::string_view text, const std::string& file, std::string_view what) {
+  // nlohmann's reader takes a zero byte for the end of the text; no JSON has one.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    return Error(ErrorCode::kCorrupt, fmt::format("{}: {} is not valid JSON at byte {}", file, what, zero + 1));
+  }
   if (simdjson::validate_utf8(text.data(), text.size())) return Status::success();
   return Error(ErrorCode::kCorrupt, fmt::format("{}: {} is not valid UTF-8", file, what));
 }
@@ -43,7 +47,7 @@ Result<nlohmann::json> parse_json_object(std::span<const std::byte> bytes, const
     return Error(ErrorCode::kResource, fmt::format("{}: {} bytes, more than the limit of {} for this file", file,
                                                    text.size(), kMaxJsonBytes));
   }
-  SLUICE_TRY(check_json_utf8(text, file, "the text"));
+  SLUICE_TRY(check_json_characters(text, file, "the text"));
   if (nesting_depth(text) > kMaxJsonDepth) {
     return Error(ErrorCode::kResource, fmt::format("{}: JSON nested more than {} deep", file, kMaxJsonDepth));
   }

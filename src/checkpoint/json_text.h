@@ -21,8 +21,8 @@ namespace sluice {
 // or kMaxJsonDepth).
 Result<nlohmann::json> parse_json_object(std::span<const std::byte> bytes, const std::string& file);
 
-// Error kCorrupt unless the text is UTF-8. `what` names it in the message ("the header").
-Status check_json_utf8(std::string_view text, const std::string& file, std::string_view what);
+// Error kCorrupt unless the text is UTF-8 without zero bytes. `what` names it in the message ("the header").
+Status check_json_characters(std::string_view text, const std::string& file, std::string_view what);
 
 // The part of nlohmann's SAX interface that the readers of large JSON texts share. Events return false to stop, after
 // fail(). Parsing does not recurse and keeps nothing but the handler's own state.
@@ -35,7 +35,7 @@ class JsonHandler {
   // Calls the events of `handler` (this object as its own class) for all of `text`.
   template <typename Handler>
   static Status run(std::string_view text, Handler& handler) {
-    SLUICE_TRY(check_json_utf8(text, handler.file_, handler.what_));
+    SLUICE_TRY(check_json_characters(text, handler.file_, handler.what_));
     try {
       if (Json::sax_parse(text.begin(), text.end(), &handler)) return Status::success();
     } catch (const std::exception& error) {

@@ -1,6 +1,5 @@
 // open_checkpoint(): what a path or a folder is, told by content, and the reader of that kind.
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "checkpoint/folder.h"
 #include "checkpoint/gguf.h"
+#include "checkpoint/part_name.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/text.h"
 
@@ -44,20 +44,6 @@ Status check_not_a_stand_in(std::span<const std::byte> bytes, const std::string&
   return Status::success();
 }
 
-// NAME-00001-of-00003.safetensors, as transformers names shards.
-struct ShardName {
-  std::uint32_t number;  // from 1
-  std::uint32_t count;
-};
-std::optional<ShardName> parse_shard_name(const std::string& name) {
-  // The same form as GGUF's parts but for the ending.
-  if (!name.ends_with(kSafetensors)) return std::nullopt;
-  const std::string stem = name.substr(0, name.size() - kSafetensors.size());
-  const std::optional<GgufPartName> part = parse_gguf_part_name(stem + std::string(kGguf));
-  if (!part) return std::nullopt;
-  return ShardName{part->number, part->count};
-}
-
 // One file of weights, whatever it is. `path` is what the checkpoint is called.
 Opened open_file(Folder& folder, const std::string& name, const std::string& path) {
   SLUICE_ASSIGN(std::shared_ptr<const Bytes> bytes, folder.open(name));
@@ -85,7 +71,7 @@ Opened open_sharded(Folder& folder, const std::string& index_name, const std::st
 Opened open_unindexed(Folder& folder, const std::vector<std::string>& names, const std::string& path) {
   std::uint32_t count = 0;
   for (const std::string& name : names) {
-    const std::optional<ShardName> shard = parse_shard_name(name);
+    const std::optional<PartName> shard = parse_part_name(name, kSafetensors);
     const std::uint32_t own = shard ? shard->count : 0;
     if (own == 0 || (count != 0 && own != count)) {
       return Error(ErrorCode::kInvalidArgument,
@@ -101,10 +87,10 @@ Opened open_unindexed(Folder& folder, const std::vector<std::string>& names, con
 }
 
 Opened open_gguf_folder(Folder& folder, const std::vector<std::string>& names, const std::string& path) {
-  const std::optional<GgufPartName> part = parse_gguf_part_name(names.front());
+  const std::optional<PartName> part = parse_part_name(names.front(), kGguf);
   if (names.size() > 1) {
     const bool one_set = part && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-                           const std::optional<GgufPartName> other = parse_gguf_part_name(name);
+                           const std::optional<PartName> other = parse_part_name(name, kGguf);
                            return other && other->stem == part->stem && other->count == part->count;
                          });
     if (!one_set) {
@@ -139,7 +125,8 @@ Opened open_folder(Folder& folder, const std::string& path) {
     return open_sharded(folder, "model.safetensors.index.json", path);
   }
   if (indices.size() == 1) return open_sharded(folder, indices.front(), path);
-  if (tensors.size() == 1 && !parse_shard_name(tensors.front())) return open_file(folder, tensors.front(), path);
+  if (tensors.size() == 1 && !parse_part_name(tensors.front(), kSafetensors))
+    return open_file(folder, tensors.front(), path);
   if (!tensors.empty()) return open_unindexed(folder, tensors, path);
 
   const std::vector<std::string> models = ending(kGguf);

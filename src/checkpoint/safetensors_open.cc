@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/json_text.h"
+#include "checkpoint/part_name.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/text.h"
 
@@ -54,6 +55,11 @@ Result<std::shared_ptr<const Checkpoint>> open_safetensors(Folder& folder, const
                                                            const SafetensorsIndex* index,
                                                            std::shared_ptr<const Bytes> first) {
   auto builder = std::make_shared<CheckpointBuilder>(CheckpointKind::kSafetensors, path);
+  if (const auto shard = parse_part_name(names.front(), ".safetensors");
+      index == nullptr && shard && names.size() < shard->count) {
+    builder->warn(fmt::format("{}: shard {} of {}, opened alone; give the folder to open all",
+                              folder.path(names.front()), shard->number, shard->count));
+  }
   std::size_t not_indexed = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string file = folder.path(names[i]);
@@ -83,7 +89,7 @@ Result<std::shared_ptr<const Checkpoint>> open_safetensors(Folder& folder, const
   }
   SLUICE_TRY(builder->finish());
   if (index != nullptr) SLUICE_TRY(check_index(folder, *index, *builder));
-  if (not_indexed != 0) builder->warn(fmt::format("{}: {} tensors are not in the index", path, not_indexed));
+  if (not_indexed != 0) builder->warn(fmt::format("{}: {} tensor(s) that the index does not name", path, not_indexed));
 
   SLUICE_ASSIGN(nlohmann::json config, read_config(folder, "config.json"));
   SLUICE_ASSIGN(nlohmann::json generation_config, read_config(folder, "generation_config.json"));
