@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "tokenizer/template_markup.h"
 #include "tokenizer/template_number.h"
 #include "tokenizer/template_ops.h"
 #include "tokenizer/template_text.h"
@@ -130,7 +131,7 @@ Result<Value> repeat(Runtime& runtime, const Value& value, Int times) {
     std::string text;
     text.reserve(total);
     while (text.size() < total) text += value.as_string();
-    return runtime.string(std::move(text));
+    return is_markup(value) ? make_markup(runtime.heap(), std::move(text)) : runtime.string(std::move(text));
   }
   SLUICE_TRY(runtime.check_items(total));
   std::vector<Value> items;
@@ -140,6 +141,12 @@ Result<Value> repeat(Runtime& runtime, const Value& value, Int times) {
 }
 
 Result<Value> concatenate(Runtime& runtime, const Value& a, const Value& b) {
+  if (is_markup(a) || is_markup(b)) {
+    SLUICE_ASSIGN(std::string text, escaped_str(runtime, a));
+    SLUICE_ASSIGN(const std::string right, escaped_str(runtime, b));
+    SLUICE_TRY(runtime.check_string(text.size() + right.size()));
+    return make_markup(runtime.heap(), std::move(text) + right);
+  }
   if (a.is_string()) {
     SLUICE_TRY(runtime.check_string(a.as_string().size() + b.as_string().size()));
     return runtime.string(a.as_string() + b.as_string());
@@ -162,6 +169,11 @@ Result<Value> binary(Runtime& runtime, BinaryOp op, const Value& a, const Value&
   if (a.is_number() && b.is_number()) return float_operation(op, a.as_double(), b.as_double());
   // "%s" % undefined formats the empty text; every other use of an undefined value is its error.
   if (op == BinaryOp::kModulo && a.is_string()) {
+    if (is_markup(a)) {
+      SLUICE_ASSIGN(const Value escaped, escape_arguments(runtime, b));
+      SLUICE_ASSIGN(std::string text, format_percent(runtime, a.as_string(), escaped));
+      return make_markup(runtime.heap(), std::move(text));
+    }
     SLUICE_ASSIGN(std::string text, format_percent(runtime, a.as_string(), b));
     return runtime.string(std::move(text));
   }

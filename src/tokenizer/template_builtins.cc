@@ -44,7 +44,7 @@ const NativeEntry* find_method(const Value& self, std::string_view name) {
 Value make_global(Runtime& runtime, std::string_view name) {
   const NativeEntry* entry = find_in({global_functions()}, name);
   if (entry == nullptr) return {};
-  return Value::object(Kind::kHost, runtime.heap().make<NativeObject>(entry->name, entry->function, Value()).get());
+  return Value::object(Kind::kHost, runtime.heap().make<NativeObject>(*entry, Value()).get());
 }
 
 std::string_view refused_filter(std::string_view name) {

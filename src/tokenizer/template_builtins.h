@@ -9,11 +9,6 @@
 
 namespace sluice::jinja {
 
-struct NativeEntry {
-  std::string_view name;
-  NativeFunction function;
-};
-
 // nullptr if there is none of that name.
 const NativeEntry* find_filter(std::string_view name);
 // Tests give a bool.

@@ -1,6 +1,7 @@
 // Evaluation of expressions.
 #include "tokenizer/template_builtins.h"
 #include "tokenizer/template_interpreter.h"
+#include "tokenizer/template_markup.h"
 #include "tokenizer/template_ops.h"
 #include "tokenizer/template_text.h"
 
@@ -147,7 +148,7 @@ Result<Value> Interpreter::eval_call(const CallExpr& expr, const Value* caller) 
     if (const NativeEntry* method = find_method(object, attribute.name)) {
       SLUICE_ASSIGN(Args args, eval_arguments(expr.arguments));
       line_ = expr.line;
-      return method->function(runtime_, object, args);
+      return call_method(runtime_, *method, object, args);
     }
     SLUICE_ASSIGN(callee, get_attribute(runtime_, object, attribute.name));
   } else {

@@ -96,7 +96,8 @@ Result<Value> filter_sort(Runtime& runtime, const Value& self, const Args& args)
       SLUICE_ASSIGN(Value part, getter.get(runtime, item));
       parts.push_back(fold ? fold_case(runtime, part) : std::move(part));
     }
-    keys.push_back(parts.size() == 1 ? std::move(parts[0]) : runtime.list(std::move(parts)));
+    // A list even of one: lists find equal parts first, and so sort undefined ones without an error.
+    keys.push_back(runtime.list(std::move(parts)));
   }
   SLUICE_TRY(sort_values(runtime, items, keys, truthy(bound[0])));
   return runtime.list(std::move(items));

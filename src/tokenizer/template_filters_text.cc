@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tokenizer/template_builtins.h"
+#include "tokenizer/template_markup.h"
 #include "tokenizer/template_ops.h"
 #include "tokenizer/template_text.h"
 #include "tokenizer/template_unicode.h"
@@ -10,15 +11,18 @@ namespace sluice::jinja {
 
 namespace {
 
-// The method of str of that name, applied to str(self).
+// soft_str of Jinja2: a string stays what it is, marked or not; all else becomes text.
+Result<Value> soft_string(Runtime& runtime, const Value& value) {
+  if (value.is_string()) return value;
+  SLUICE_ASSIGN(std::string text, to_str(runtime, value));
+  return runtime.string(std::move(text));
+}
+
+// The method of str of that name, applied to the text of self.
 template <const char* kMethod>
 Result<Value> filter_by_method(Runtime& runtime, const Value& self, const Args& args) {
-  Value text = self;
-  if (!self.is_string()) {
-    SLUICE_ASSIGN(std::string converted, to_str(runtime, self));
-    text = runtime.string(std::move(converted));
-  }
-  return find_method(text, kMethod)->function(runtime, text, args);
+  SLUICE_ASSIGN(const Value text, soft_string(runtime, self));
+  return call_method(runtime, *find_method(text, kMethod), text, args);
 }
 constexpr char kUpper[] = "upper";
 constexpr char kLower[] = "lower";
@@ -64,38 +68,22 @@ Result<Value> filter_title(Runtime& runtime, const Value& self, const Args& args
 
 Result<Value> filter_string(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_TRY(bind_none("string", args));
-  if (self.is_string()) return self;
-  SLUICE_ASSIGN(std::string text, to_str(runtime, self));
-  return runtime.string(std::move(text));
+  return soft_string(runtime, self);
 }
 
+Result<Value> filter_safe(Runtime& runtime, const Value& self, const Args& args) {
+  SLUICE_TRY(bind_none("safe", args));
+  SLUICE_ASSIGN(std::string text, to_str(runtime, self));
+  return make_markup(runtime.heap(), std::move(text));
+}
+
+template <bool kForce>
 Result<Value> filter_escape(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_TRY(bind_none("escape", args));
-  SLUICE_ASSIGN(const std::string text, to_str(runtime, self));
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      case '"':
-        result += "&#34;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  SLUICE_TRY(runtime.check_string(result.size()));
-  return runtime.string(std::move(result));
+  Value subject = self;
+  if (kForce && is_markup(self)) subject = runtime.string(self.as_string());
+  SLUICE_ASSIGN(std::string text, escaped_str(runtime, subject));
+  return make_markup(runtime.heap(), std::move(text));
 }
 
 Result<Value> filter_indent(Runtime& runtime, const Value& self, const Args& args) {
@@ -129,11 +117,11 @@ Result<Value> filter_indent(Runtime& runtime, const Value& self, const Args& arg
     at += size;
     begin = at;
   }
-  return runtime.string(std::move(result));
+  return is_markup(self) ? make_markup(runtime.heap(), std::move(result)) : runtime.string(std::move(result));
 }
 
 Result<Value> filter_format(Runtime& runtime, const Value& self, const Args& args) {
-  SLUICE_ASSIGN(const std::string text, to_str(runtime, self));
+  SLUICE_ASSIGN(const Value text, soft_string(runtime, self));
   if (!args.positional.empty() && !args.named.empty()) {
     return runtime_error("format can't handle positional and keyword arguments at the same time");
   }
@@ -143,17 +131,15 @@ Result<Value> filter_format(Runtime& runtime, const Value& self, const Args& arg
     for (const auto& [name, value] : args.named) dict->set(runtime.string(name), value);
     arguments = Value::object(Kind::kDict, dict.get());
   }
-  SLUICE_ASSIGN(std::string result, format_percent(runtime, text, arguments));
-  return runtime.string(std::move(result));
+  return binary(runtime, BinaryOp::kModulo, text, arguments);
 }
 
 Result<Value> filter_center(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_ASSIGN(const auto bound, bind("center", args, {"width"}));
-  SLUICE_ASSIGN(std::string text, to_str(runtime, self));
-  const Value subject = runtime.string(std::move(text));
+  SLUICE_ASSIGN(const Value subject, soft_string(runtime, self));
   Args inner;
   inner.positional.push_back(bound[0].is_missing() ? Value::integer(80) : bound[0]);
-  return find_method(subject, "center")->function(runtime, subject, inner);
+  return call_method(runtime, *find_method(subject, "center"), subject, inner);
 }
 
 Result<Value> filter_wordcount(Runtime& runtime, const Value& self, const Args& args) {
@@ -178,24 +164,26 @@ Result<Value> filter_truncate(Runtime& runtime, const Value& self, const Args& a
   if (!self.is_string()) return runtime_error("truncate needs a string, not '" + std::string(type_name(self)) + "'");
   std::size_t length = 255;
   std::size_t leeway = 5;
-  std::string end = "...";
+  Value end = runtime.string("...");
   if (!bound[0].is_missing()) {
     SLUICE_ASSIGN(length, require_size(bound[0], "the length of truncate"));
   }
   if (!bound[2].is_missing()) {
-    SLUICE_ASSIGN(end, to_str(runtime, bound[2]));
+    SLUICE_ASSIGN(end, soft_string(runtime, bound[2]));
   }
   if (!bound[3].is_missing() && !bound[3].is_none()) {
     SLUICE_ASSIGN(leeway, require_size(bound[3], "the leeway of truncate"));
   }
-  const std::size_t end_length = count_code_points(end);
+  const std::size_t end_length = end.as_string_object().length();
   if (length < end_length) return runtime_error("truncate needs a length of at least that of its end");
   const std::string_view text = self.as_string();
   SLUICE_TRY(runtime.spend_bytes(text.size()));
   if (self.as_string_object().length() <= length + leeway) return self;
   std::string_view kept = text.substr(0, byte_offset(text, length - end_length));
   if (!truthy(bound[1])) kept = kept.substr(0, kept.rfind(' '));
-  return runtime.string(std::string(kept) + end);
+  const std::string part(kept);
+  return binary(runtime, BinaryOp::kAdd, is_markup(self) ? make_markup(runtime.heap(), part) : runtime.string(part),
+                end);
 }
 
 void append_url(std::string_view text, bool query, std::string& out) {
@@ -293,10 +281,10 @@ constexpr NativeEntry kFilters[] = {
     {"replace", filter_replace},
     {"title", filter_title},
     {"string", filter_string},
-    {"safe", filter_string},
-    {"escape", filter_escape},
-    {"e", filter_escape},
-    {"forceescape", filter_escape},
+    {"safe", filter_safe},
+    {"escape", filter_escape<false>},
+    {"e", filter_escape<false>},
+    {"forceescape", filter_escape<true>},
     {"indent", filter_indent},
     {"format", filter_format},
     {"center", filter_center},

@@ -48,9 +48,10 @@ class CyclerObject : public HostObject {
   Value attribute(Runtime& runtime, std::string_view name) override {
     if (name == "current") return values_[position_];
     const Value self = Value::object(Kind::kHost, this);
-    if (name == "next") return Value::object(Kind::kHost, runtime.heap().make<NativeObject>("next", next, self).get());
+    if (name == "next")
+      return Value::object(Kind::kHost, runtime.heap().make<NativeObject>(NativeEntry{"next", next}, self).get());
     if (name == "reset")
-      return Value::object(Kind::kHost, runtime.heap().make<NativeObject>("reset", reset, self).get());
+      return Value::object(Kind::kHost, runtime.heap().make<NativeObject>(NativeEntry{"reset", reset}, self).get());
     return {};
   }
 

@@ -49,11 +49,15 @@ class Lexer {
   }
 
  private:
+  // The next "{{", "{%" or "{#", or npos.
   std::size_t find_open(std::size_t from) const {
-    for (std::size_t i = source_.find('{', from); i + 1 < source_.size(); i = source_.find('{', i + 1)) {
-      if (source_[i + 1] == '{' || source_[i + 1] == '%' || source_[i + 1] == '#') return i;
+    std::size_t i = source_.find('{', from);
+    while (i != std::string_view::npos) {
+      const char kind = i + 1 < source_.size() ? source_[i + 1] : '\0';
+      if (kind == '{' || kind == '%' || kind == '#') return i;
+      i = source_.find('{', i + 1);
     }
-    return std::string_view::npos;
+    return i;
   }
 
   void push(TokenKind kind, std::string_view text) { result_.tokens.push_back(Token{kind, line_, text}); }

@@ -22,7 +22,8 @@ Value LoopObject::attribute(Runtime& runtime, std::string_view name) {
   const auto number = [](std::size_t value) { return Value::integer(static_cast<Int>(value)); };
   const auto method = [&](std::string_view method_name, NativeFunction function) {
     const Value self = Value::object(Kind::kHost, this);
-    return Value::object(Kind::kHost, runtime.heap().make<NativeObject>(method_name, function, self).get());
+    return Value::object(Kind::kHost,
+                         runtime.heap().make<NativeObject>(NativeEntry{method_name, function}, self).get());
   };
   if (name == "index") return number(index_ + 1);
   if (name == "index0") return number(index_);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "tokenizer/template_markup.h"
 #include "tokenizer/template_number.h"
 #include "tokenizer/template_runtime.h"
 #include "tokenizer/template_unicode.h"
@@ -238,13 +239,15 @@ Result<Value> HostObject::call(Runtime&, Args&) {
 
 Value HostObject::attribute(Runtime&, std::string_view) { return {}; }
 
+Result<Value> NativeObject::call(Runtime& runtime, Args& args) { return call_method(runtime, entry_, self_, args); }
+
 std::string_view NativeObject::type_name() const {
   return self_.is_missing() ? "function" : "builtin_function_or_method";
 }
 
 std::string NativeObject::repr() const {
-  if (self_.is_missing()) return "<function " + std::string(name_) + ">";
-  return "<built-in method " + std::string(name_) + ">";
+  if (self_.is_missing()) return "<function " + std::string(entry_.name) + ">";
+  return "<built-in method " + std::string(entry_.name) + ">";
 }
 
 }  // namespace sluice::jinja

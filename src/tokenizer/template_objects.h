@@ -23,6 +23,7 @@ struct StringObject : Object {
   bool is_ascii() const { return length() == text.size(); }
 
   const std::string text;
+  bool is_markup = false;  // see template_markup.h
 
  private:
   mutable std::optional<std::size_t> length_;
@@ -120,19 +121,23 @@ class HostObject : public Object {
 // A function of the language: `self` is the value a filter, test or method is applied to, kMissing for a global.
 using NativeFunction = Result<Value> (*)(Runtime& runtime, const Value& self, const Args& args);
 
-// A method bound to its object, or (self kMissing) a global function. `name` is of static lifetime.
+// A function with its name, which is of static lifetime.
+struct NativeEntry {
+  std::string_view name;
+  NativeFunction function;
+};
+
+// A method bound to its object, or (self kMissing) a global function.
 class NativeObject : public HostObject {
  public:
-  NativeObject(std::string_view name, NativeFunction function, Value self)
-      : name_(name), function_(function), self_(std::move(self)) {}
+  NativeObject(const NativeEntry& entry, Value self) : entry_(entry), self_(std::move(self)) {}
   void drop_references() override { self_ = {}; }
   std::string_view type_name() const override;
   std::string repr() const override;
-  Result<Value> call(Runtime& runtime, Args& args) override { return function_(runtime, self_, args); }
+  Result<Value> call(Runtime& runtime, Args& args) override;
 
  private:
-  std::string_view name_;
-  NativeFunction function_;
+  NativeEntry entry_;
   Value self_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tokenizer/template_builtins.h"
+#include "tokenizer/template_markup.h"
 #include "tokenizer/template_text.h"
 #include "tokenizer/template_unicode.h"
 
@@ -191,6 +192,11 @@ Result<std::vector<Value>> iterate(Runtime& runtime, const Value& value) {
 
 namespace {
 
+// A part of a string: marked as the whole is.
+Value substring(Runtime& runtime, const Value& whole, std::string part) {
+  return is_markup(whole) ? make_markup(runtime.heap(), std::move(part)) : runtime.string(std::move(part));
+}
+
 // The item of a sequence at a Python index, or kMissing.
 Value item_at(Runtime& runtime, const Value& value, Int index) {
   const Int size = static_cast<Int>(length(value).value());
@@ -201,7 +207,7 @@ Value item_at(Runtime& runtime, const Value& value, Int index) {
   if (!value.is_string()) return value.items()[i];
   const std::string& text = value.as_string();
   const std::size_t at = value.as_string_object().is_ascii() ? i : byte_offset(text, i);
-  return runtime.string(text.substr(at, decode_at(text, at).size));
+  return substring(runtime, value, text.substr(at, decode_at(text, at).size));
 }
 
 // What Python finds as an attribute, or kMissing.
@@ -217,7 +223,7 @@ Result<Value> find_attribute(Runtime& runtime, const Value& value, std::string_v
   }
   const NativeEntry* method = find_method(value, name);
   if (method == nullptr) return Value();
-  const Ref<NativeObject> bound = runtime.heap().make<NativeObject>(method->name, method->function, value);
+  const Ref<NativeObject> bound = runtime.heap().make<NativeObject>(*method, value);
   return Value::object(Kind::kHost, bound.get());
 }
 
@@ -320,13 +326,15 @@ Result<Value> get_slice(Runtime& runtime, const Value& value, const Value& start
   }
   const std::string& text = value.as_string();
   SLUICE_TRY(runtime.spend_bytes(text.size()));
-  if (count == 0) return runtime.string("");
+  if (count == 0) return substring(runtime, value, "");
   if (stride == 1) {
     const auto from = static_cast<std::size_t>(first);
-    if (value.as_string_object().is_ascii()) return runtime.string(text.substr(from, static_cast<std::size_t>(count)));
+    if (value.as_string_object().is_ascii())
+      return substring(runtime, value, text.substr(from, static_cast<std::size_t>(count)));
+
     const std::size_t begin = byte_offset(text, from);
     const std::string_view rest = std::string_view(text).substr(begin);
-    return runtime.string(std::string(rest.substr(0, byte_offset(rest, static_cast<std::size_t>(count)))));
+    return substring(runtime, value, std::string(rest.substr(0, byte_offset(rest, static_cast<std::size_t>(count)))));
   }
   std::vector<std::size_t> offsets;
   offsets.reserve(static_cast<std::size_t>(size) + 1);
@@ -337,7 +345,7 @@ Result<Value> get_slice(Runtime& runtime, const Value& value, const Value& start
     const auto index = static_cast<std::size_t>(first + i * stride);
     result.append(text, offsets[index], offsets[index + 1] - offsets[index]);
   }
-  return runtime.string(std::move(result));
+  return substring(runtime, value, std::move(result));
 }
 
 Result<Int> require_int(const Value& value, std::string_view what) {

@@ -1,5 +1,6 @@
 // The tests behind `is`.
 #include "tokenizer/template_builtins.h"
+#include "tokenizer/template_markup.h"
 #include "tokenizer/template_ops.h"
 #include "tokenizer/template_text.h"
 
@@ -31,7 +32,7 @@ bool holds_sequence(const Value& value) { return has_length(value) && value.kind
 bool holds_callable(const Value& value) {
   return value.is_undefined() || (value.is_host() && value.as_host().callable());
 }
-bool holds_escaped(const Value&) { return false; }  // there is no markup here
+bool holds_escaped(const Value& value) { return is_markup(value); }
 
 template <CompareOp kOp>
 Result<Value> test_compare(Runtime& runtime, const Value& self, const Args& args) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tokenizer/template_markup.h"
 #include "tokenizer/template_number.h"
 #include "tokenizer/template_ops.h"
 #include "tokenizer/template_unicode.h"
@@ -105,7 +106,9 @@ Status append_repr(Runtime& runtime, const Value& value, std::string& out) {
       return {};
     case Kind::kString:
       SLUICE_TRY(runtime.spend_bytes(value.as_string().size()));
+      if (is_markup(value)) out += "Markup(";
       append_quoted(value.as_string(), out);
+      if (is_markup(value)) out += ')';
       return {};
     case Kind::kRange:
       out += range_text(value.as_range());
