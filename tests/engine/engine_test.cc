@@ -97,7 +97,8 @@ TEST_F(EngineTest, APromptLongerThanTheContextIsRefused) {
 TEST_F(EngineTest, CancellingFromTheTextCallback) {
   const auto sequence = engine_->new_sequence();
   int pieces = 0;
-  const auto result = engine_->generate(*sequence, prompt(), greedy(), {}, [&](std::string_view) { return ++pieces < 3; }, {});
+  const auto result =
+      engine_->generate(*sequence, prompt(), greedy(), {}, [&](std::string_view) { return ++pieces < 3; }, {});
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->reason, FinishReason::kCancelled);
   EXPECT_EQ(pieces, 3);
@@ -141,7 +142,8 @@ TEST_F(EngineTest, AReusedPrefixGivesTheSameContinuation) {
   const std::vector<std::int32_t> wanted = prompt();
   const auto rest = Engine::reuse_prefix(*sequence, wanted);
   EXPECT_LT(rest.size(), wanted.size());
-  EXPECT_EQ(sequence->cache().length() + static_cast<std::int64_t>(rest.size()), static_cast<std::int64_t>(wanted.size()));
+  EXPECT_EQ(sequence->cache().length() + static_cast<std::int64_t>(rest.size()),
+            static_cast<std::int64_t>(wanted.size()));
   const auto result = engine_->generate(*sequence, rest, greedy(), stop, {}, {});
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->tokens, fresh.result.tokens);

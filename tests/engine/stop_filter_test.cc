@@ -6,7 +6,8 @@ namespace sluice {
 namespace {
 
 // Feeds text in pieces of every size; the result must not depend on them.
-void expect_output(const std::vector<std::string>& stops, const std::string& text, const std::string& want, bool found) {
+void expect_output(const std::vector<std::string>& stops, const std::string& text, const std::string& want,
+                   bool found) {
   for (std::size_t piece = 1; piece <= text.size() + 1; ++piece) {
     StopFilter filter(stops);
     std::string out;

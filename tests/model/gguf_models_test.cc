@@ -65,7 +65,27 @@ TEST_P(GgufModels, ScalarModeGivesTheSameBitsForEveryBatching) {
   EXPECT_EQ(whole, one_thread.logits(tokens, 7)) << "with one thread";
 }
 
+// Tokens for which some layer chose other experts than the exact mode does: with 8-bit activations a selection that
+// hangs on the fourth digit may fall either way, and then single logits move by whole units.
+std::vector<bool> flipped(const std::vector<RoutingRecord>& exact, const std::vector<RoutingRecord>& got,
+                          std::size_t tokens) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int32_t>> chosen;
+  for (const RoutingRecord& record : exact) {
+    auto& experts = chosen[{record.layer, record.token}] = record.experts;
+    std::ranges::sort(experts);
+  }
+  std::vector<bool> out(tokens, false);
+  for (const RoutingRecord& record : got) {
+    std::vector<std::int32_t> experts = record.experts;
+    std::ranges::sort(experts);
+    if (experts != chosen.at({record.layer, record.token})) out[static_cast<std::size_t>(record.token)] = true;
+  }
+  return out;
+}
+
 TEST_P(GgufModels, EveryInstructionSetStaysWithinTheReferencesError) {
+  LoadedForTest scalar = LoadedForTest::load(path(), Isa::kScalar);
+  ASSERT_TRUE(scalar.model);
   for (const Isa isa : available_isas()) {
     if (isa == Isa::kScalar) continue;
     SCOPED_TRACE(std::string(isa_name(isa)));
@@ -75,9 +95,15 @@ TEST_P(GgufModels, EveryInstructionSetStaysWithinTheReferencesError) {
     for (const nlohmann::json& sequence : GetParam().model.at("sequences")) {
       const auto tokens = sequence.at("tokens").get<std::vector<std::int32_t>>();
       const std::vector<float> exact = read_f32(file(sequence, "exact_logits"));
+      std::vector<RoutingRecord> exact_routing;
+      (void)scalar.logits(tokens, static_cast<std::int64_t>(tokens.size()), &exact_routing);
       for (const std::int64_t batch : {static_cast<std::int64_t>(tokens.size()), std::int64_t{1}, std::int64_t{7}}) {
-        const std::vector<float> got = loaded.logits(tokens, batch);
+        std::vector<RoutingRecord> routing;
+        const std::vector<float> got = loaded.logits(tokens, batch, &routing);
         ASSERT_EQ(got.size(), exact.size());
+        const std::vector<bool> flips = flipped(exact_routing, routing, tokens.size());
+        EXPECT_LE(std::ranges::count(flips, true),
+                  is_exact_type(name()) ? 0 : 1 + static_cast<std::int64_t>(tokens.size()) / 16);
         const Difference d = compare(got, exact);
         double tolerance = 1e-4;  // of a single logit
         if (!is_exact_type(name())) {
@@ -92,7 +118,7 @@ TEST_P(GgufModels, EveryInstructionSetStaysWithinTheReferencesError) {
         for (std::size_t t = 0; t < tokens.size(); ++t) {
           const std::span<const float> want_row(exact.data() + t * vocab, vocab);
           const auto [want, margin] = top1(want_row);
-          if (margin <= 2.0 * tolerance) continue;
+          if (margin <= 2.0 * tolerance || flips[t]) continue;
           EXPECT_EQ(top1({got.data() + t * vocab, vocab}).first, want) << "token " << t;
         }
       }

@@ -26,7 +26,8 @@ TEST_P(TalesMoe, LogitsAndRoutingOfTheLastToken) {
   LoadedForTest loaded = LoadedForTest::load(folder(), GetParam());
   ASSERT_TRUE(loaded.model);
   const auto vocab = static_cast<std::size_t>(loaded.model->spec().vocab_size);
-  for (const nlohmann::json& prompt : golden().at("prompts")) {
+  const nlohmann::json reference = golden();
+  for (const nlohmann::json& prompt : reference.at("prompts")) {
     SCOPED_TRACE(prompt.at("prompt").get<std::string>());
     const auto tokens = prompt.at("tokens").get<std::vector<std::int32_t>>();
     std::vector<RoutingRecord> routing;
@@ -50,7 +51,8 @@ TEST_P(TalesMoe, LogitsAndRoutingOfTheLastToken) {
       });
       ASSERT_NE(found, routing.end());
       std::map<std::int32_t, double> got;
-      for (std::size_t k = 0; k < found->experts.size(); ++k) got[found->experts[k]] = static_cast<double>(found->weights[k]);
+      for (std::size_t k = 0; k < found->experts.size(); ++k)
+        got[found->experts[k]] = static_cast<double>(found->weights[k]);
       const auto experts = expected.at("experts").get<std::vector<std::int32_t>>();
       const auto weights = expected.at("weights").get<std::vector<double>>();
       ASSERT_EQ(got.size(), experts.size());
@@ -68,7 +70,8 @@ TEST_P(TalesMoe, LogitsAndRoutingOfTheLastToken) {
 TEST_P(TalesMoe, GreedyTokens) {
   LoadedForTest loaded = LoadedForTest::load(folder(), GetParam());
   ASSERT_TRUE(loaded.model);
-  for (const nlohmann::json& prompt : golden().at("prompts")) {
+  const nlohmann::json reference = golden();
+  for (const nlohmann::json& prompt : reference.at("prompts")) {
     SCOPED_TRACE(prompt.at("prompt").get<std::string>());
     auto tokens = prompt.at("tokens").get<std::vector<std::int32_t>>();
     const auto greedy = prompt.at("greedy").get<std::vector<std::int32_t>>();
@@ -78,8 +81,7 @@ TEST_P(TalesMoe, GreedyTokens) {
     const auto feed = [&](std::span<const std::int32_t> part) {
       const SequenceTokens item = {&cache, part};
       const Status status = loaded.model->forward(
-          {&item, 1}, WantLogits::kLast,
-          [&](std::int64_t, std::span<const float> row) { best = top1(row).first; }, {});
+          {&item, 1}, WantLogits::kLast, [&](std::int64_t, std::span<const float> row) { best = top1(row).first; }, {});
       ASSERT_TRUE(status.ok()) << status.error().message();
     };
     feed(tokens);

@@ -96,7 +96,8 @@ struct LoadedForTest {
       const Status status = model->forward(
           {&item, 1}, WantLogits::kAll,
           [&](std::int64_t row, std::span<const float> values) {
-            std::copy(values.begin(), values.end(), out.begin() + static_cast<std::ptrdiff_t>((done + static_cast<std::size_t>(row)) * vocab));
+            std::copy(values.begin(), values.end(),
+                      out.begin() + static_cast<std::ptrdiff_t>((done + static_cast<std::size_t>(row)) * vocab));
           },
           observer);
       if (!status.ok()) {
