@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "support/logits_case.h"
-#include "support/shared_data.h"
 
 namespace sluice::testing {
 namespace {
@@ -95,11 +94,9 @@ TEST_P(TalesMoe, GreedyTokens) {
 }
 
 TEST_P(TalesMoe, AllLogitsOfTheFullPrompts) {
-  const auto shared = shared_path("models/tales-moe/golden_logits.f32");
-  if (!shared) GTEST_SKIP() << "golden_logits.f32 is only in the shared folder";
   LoadedForTest loaded = LoadedForTest::load(folder(), GetParam());
   ASSERT_TRUE(loaded.model);
-  const std::vector<float> all = read_f32(*shared);
+  const std::vector<float> all = read_f32(folder() + "/golden_logits.f32");
   const nlohmann::json reference = golden();
   for (const nlohmann::json& entry : reference.at("full_logits")) {
     const auto tokens = reference.at("prompts")[entry.at("prompt_index").get<std::size_t>()]
