@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/checkpoint.h"
+#include "engine/answer_text.h"
 #include "engine/embedded_model.h"
 #include "engine/stop_filter.h"
 #include "model/config_reader.h"
@@ -21,7 +22,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 // Defaults that the model's makers published; ours where they say nothing.
 Status read_generation_config(const Checkpoint& checkpoint, SamplerParams& sampling, std::vector<std::int32_t>& ends) {
   if (!checkpoint.generation_config().is_object()) return Status::success();
-  const JsonConfig config(checkpoint.generation_config(), checkpoint.path() + "/generation_config.json");
+  const std::string file = checkpoint.path() + "/generation_config.json";
+  const JsonConfig config(checkpoint.generation_config(), file);
   SLUICE_ASSIGN(const double temperature, config.number_or("temperature", static_cast<double>(sampling.temperature)));
   SLUICE_ASSIGN(const std::int64_t top_k, config.size_or("top_k", sampling.top_k));
   SLUICE_ASSIGN(const double top_p, config.number_or("top_p", config.has("top_k") ? 1.0 : static_cast<double>(sampling.top_p)));
@@ -40,7 +42,9 @@ Status read_generation_config(const Checkpoint& checkpoint, SamplerParams& sampl
   sampling.repeat_penalty = static_cast<float>(penalty);
   if (const nlohmann::json* eos = config.find("eos_token_id")) {
     const auto add = [&](const nlohmann::json& id) {
-      if (id.is_number_integer()) ends.push_back(id.get<std::int32_t>());
+      if (!id.is_number_integer()) return;
+      const auto value = id.get<std::int64_t>();
+      if (value >= 0 && value <= INT32_MAX) ends.push_back(static_cast<std::int32_t>(value));  // others are no token
     };
     if (eos->is_array()) {
       for (const nlohmann::json& id : *eos) add(id);
@@ -48,7 +52,8 @@ Status read_generation_config(const Checkpoint& checkpoint, SamplerParams& sampl
       add(*eos);
     }
   }
-  return sampling.validate();
+  if (const Status status = sampling.validate(); !status.ok()) return status.error().with_context(file);
+  return Status::success();
 }
 
 }  // namespace
@@ -168,7 +173,8 @@ Result<GenerationResult> Engine::generate(Sequence& sequence, std::span<const st
   }
 
   StopFilter filter(stop.strings);
-  std::unique_ptr<Tokenizer::Stream> stream = tokenizer_ ? tokenizer_->stream(true) : nullptr;
+  std::optional<AnswerText> stream;
+  if (tokenizer_) stream.emplace(*tokenizer_, sequence.tokens_);
   const auto is_end = [&](std::int32_t id) {
     return std::ranges::binary_search(end_ids_, id) || std::ranges::find(stop.ids, id) != stop.ids.end();
   };
