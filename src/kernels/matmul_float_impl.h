@@ -24,23 +24,36 @@ struct MatmulFloat {
   static constexpr int kChannels = 4;           // weight rows in registers
   static constexpr int kRows = Vec::kRowBlock;  // activation rows in registers
   static constexpr int kTile = 16;              // weight rows of a decoded tile: 64 KiB, which L2 holds
+  // Rows of a tile 4 KiB apart would share the sets of L1: a line more.
+  static constexpr std::int64_t kTileStride = kDepth + 16;
 
-  // Where the weights of one output come from, at the piece under work.
+  // How the weights of a row lie: bytes a value, and whether kSquare inputs share a scale of their own.
   struct F32Row {
     static constexpr std::size_t kBytes = 4;
+    static constexpr bool kScaled = false;
     SLUICE_INLINE static Reg load(const std::byte* p) { return Vec::load_f32(p); }
   };
   struct F16Row {
     static constexpr std::size_t kBytes = 2;
+    static constexpr bool kScaled = false;
     SLUICE_INLINE static Reg load(const std::byte* p) { return Vec::load_f16(p); }
   };
   struct Bf16Row {
     static constexpr std::size_t kBytes = 2;
+    static constexpr bool kScaled = false;
     SLUICE_INLINE static Reg load(const std::byte* p) { return Vec::load_bf16(p); }
   };
   struct F8Row {
     static constexpr std::size_t kBytes = 1;
+    static constexpr bool kScaled = true;
     SLUICE_INLINE static Reg load(const std::byte* p) { return Vec::load_f8_e4m3(p); }
+  };
+  static constexpr std::int64_t kSquare = 128;
+
+  // A row of weights from the input under work on.
+  struct Source {
+    const std::byte* data;
+    const float* scales;  // kScaled rows: one per kSquare inputs
   };
 
   // The last, incomplete vector of a row: nothing behind the row is read.
@@ -67,10 +80,10 @@ struct MatmulFloat {
   };
 
   // Adds (stores, for the first piece) the products of Channels weight rows, outputs n[0..], with Rows activation rows
-  // from r on, over `depth` inputs from k on. w[i] points at input k of its row.
+  // from r on, over `depth` inputs from k on.
   template <typename Row, int Channels, int Rows>
-  SLUICE_INLINE static void multiply(const Batch& batch, const std::byte* const* w, const std::int64_t* n,
-                                     std::int64_t r, std::int64_t k, std::int64_t depth) {
+  SLUICE_INLINE static void multiply(const Batch& batch, const Source* w, const std::int64_t* n, std::int64_t r,
+                                     std::int64_t k, std::int64_t depth) {
     Reg sums[Channels][Rows];
     for (auto& channel : sums) {
       for (Reg& sum : channel) sum = Vec::zero();
@@ -78,17 +91,23 @@ struct MatmulFloat {
     const float* x[Rows];
     for (int m = 0; m < Rows; ++m) x[m] = batch.row(r + m) + k;
     std::int64_t i = 0;
-    for (; i + kLanes <= depth; i += kLanes) {
-      Reg inputs[Rows];
-      for (int m = 0; m < Rows; ++m) inputs[m] = Vec::load(x[m] + i);
-      for (int c = 0; c < Channels; ++c) {
-        const Reg weights = Row::load(w[c] + static_cast<std::size_t>(i) * Row::kBytes);
-        for (int m = 0; m < Rows; ++m) sums[c][m] = Vec::fma(weights, inputs[m], sums[c][m]);
+    while (i + kLanes <= depth) {
+      const std::int64_t square = i / kSquare;
+      const std::int64_t end = Row::kScaled ? min_of(depth, (square + 1) * kSquare) : depth;
+      for (; i + kLanes <= end; i += kLanes) {
+        Reg inputs[Rows];
+        for (int m = 0; m < Rows; ++m) inputs[m] = Vec::load(x[m] + i);
+        for (int c = 0; c < Channels; ++c) {
+          Reg weights = Row::load(w[c].data + static_cast<std::size_t>(i) * Row::kBytes);
+          if constexpr (Row::kScaled) weights = Vec::mul(weights, Vec::set1(w[c].scales[square]));
+          for (int m = 0; m < Rows; ++m) sums[c][m] = Vec::fma(weights, inputs[m], sums[c][m]);
+        }
       }
     }
     if (const std::int64_t rest = depth - i; rest > 0) {
       for (int c = 0; c < Channels; ++c) {
-        const Reg weights = load_partial<Row>(w[c] + static_cast<std::size_t>(i) * Row::kBytes, rest);
+        Reg weights = load_partial<Row>(w[c].data + static_cast<std::size_t>(i) * Row::kBytes, rest);
+        if constexpr (Row::kScaled) weights = Vec::mul(weights, Vec::set1(w[c].scales[i / kSquare]));
         for (int m = 0; m < Rows; ++m) {
           sums[c][m] = Vec::fma(weights, Vec::load_partial(x[m] + i, rest), sums[c][m]);
         }
@@ -104,11 +123,28 @@ struct MatmulFloat {
   }
 
   template <typename Row, int Channels>
-  static void multiply_rows(const Batch& batch, const std::byte* const* w, const std::int64_t* n, std::int64_t k,
+  static void multiply_rows(const Batch& batch, const Source* w, const std::int64_t* n, std::int64_t k,
                             std::int64_t depth) {
     std::int64_t r = 0;
     for (; r + kRows <= batch.rows; r += kRows) multiply<Row, Channels, kRows>(batch, w, n, r, k, depth);
     for (; r < batch.rows; ++r) multiply<Row, Channels, 1>(batch, w, n, r, k, depth);
+  }
+
+  SLUICE_INLINE static const float* scales_of(const WeightView& weight, std::int64_t n) {
+    return weight.scales + (weight.scales_row_offset + n) / kSquare * weight.scales_stride;
+  }
+
+  template <typename Row, int Channels>
+  static void multiply_in_place(const WeightView& weight, const Batch& batch, const std::int64_t* n) {
+    for (std::int64_t k = 0; k < weight.cols; k += kDepth) {
+      Source w[Channels];
+      for (int c = 0; c < Channels; ++c) {
+        w[c].data =
+            weight.data + static_cast<std::size_t>(n[c]) * weight.row_bytes + static_cast<std::size_t>(k) * Row::kBytes;
+        w[c].scales = Row::kScaled ? scales_of(weight, n[c]) + k / kSquare : nullptr;
+      }
+      multiply_rows<Row, Channels>(batch, w, n, k, min_of(kDepth, weight.cols - k));
+    }
   }
 
   // Few rows: weights are read where they lie. Each quarter of the range is one sequential stream, which suits the
@@ -116,24 +152,12 @@ struct MatmulFloat {
   template <typename Row>
   static void in_place(const WeightView& weight, const Batch& batch, std::int64_t n_begin, std::int64_t n_end) {
     const std::int64_t quarter = (n_end - n_begin) / kChannels;
-    const auto piece = [&](std::int64_t n, std::int64_t k) {
-      return weight.data + static_cast<std::size_t>(n) * weight.row_bytes + static_cast<std::size_t>(k) * Row::kBytes;
-    };
     for (std::int64_t j = 0; j < quarter; ++j) {
       std::int64_t n[kChannels];
       for (int c = 0; c < kChannels; ++c) n[c] = n_begin + c * quarter + j;
-      for (std::int64_t k = 0; k < weight.cols; k += kDepth) {
-        const std::byte* w[kChannels];
-        for (int c = 0; c < kChannels; ++c) w[c] = piece(n[c], k);
-        multiply_rows<Row, kChannels>(batch, w, n, k, min_of(kDepth, weight.cols - k));
-      }
+      multiply_in_place<Row, kChannels>(weight, batch, n);
     }
-    for (std::int64_t n = n_begin + kChannels * quarter; n < n_end; ++n) {
-      for (std::int64_t k = 0; k < weight.cols; k += kDepth) {
-        const std::byte* w = piece(n, k);
-        multiply_rows<Row, 1>(batch, &w, &n, k, min_of(kDepth, weight.cols - k));
-      }
-    }
+    for (std::int64_t n = n_begin + kChannels * quarter; n < n_end; ++n) multiply_in_place<Row, 1>(weight, batch, &n);
   }
 
   // Decodes `count` inputs of an unscaled row (F16, BF16, F8).
@@ -171,10 +195,9 @@ struct MatmulFloat {
       case DType::kF8_E4M3:
         convert<F8Row>(row + first * F8Row::kBytes, count, out);
         if (weight.scales != nullptr) {
-          constexpr std::int64_t kSide = 128;
-          const float* scales = weight.scales + (weight.scales_row_offset + n) / kSide * weight.scales_stride;
-          for (std::int64_t i = 0; i < count; i += kSide) {
-            multiply_by(scales[(k + i) / kSide], min_of(kSide, count - i), out + i);
+          const float* scales = scales_of(weight, n) + k / kSquare;
+          for (std::int64_t i = 0; i < count; i += kSquare) {
+            multiply_by(scales[i / kSquare], min_of(kSquare, count - i), out + i);
           }
         }
         break;
@@ -187,17 +210,17 @@ struct MatmulFloat {
 
   // Many rows, or weights that a vector load cannot read.
   static void tiled(const WeightView& weight, const Batch& batch, std::int64_t n_begin, std::int64_t n_end) {
-    alignas(64) float tile[kTile][kDepth];
+    alignas(64) float tile[kTile][kTileStride];
     for (std::int64_t first = n_begin; first < n_end; first += kTile) {
       const std::int64_t count = min_of(kTile, n_end - first);
       for (std::int64_t k = 0; k < weight.cols; k += kDepth) {
         const std::int64_t depth = min_of(kDepth, weight.cols - k);
-        const std::byte* w[kTile];
+        Source w[kTile];
         std::int64_t n[kTile];
         for (std::int64_t c = 0; c < count; ++c) {
           n[c] = first + c;
           decode(weight, n[c], k, depth, tile[c]);
-          w[c] = reinterpret_cast<const std::byte*>(tile[c]);
+          w[c] = {reinterpret_cast<const std::byte*>(tile[c]), nullptr};
         }
         // Rows outside: their inputs stay in L1 while the tile passes.
         for (std::int64_t r = 0; r < batch.rows; r += kRows) {
@@ -222,11 +245,15 @@ struct MatmulFloat {
       }
       return;
     }
-    const bool scaled = weight.scales != nullptr || weight.tensor_scale != 1.0F;
-    if (rows <= kRows && !scaled) {
-      if (weight.dtype == DType::kF32) return in_place<F32Row>(weight, batch, n_begin, n_end);
-      if (weight.dtype == DType::kF16) return in_place<F16Row>(weight, batch, n_begin, n_end);
-      if (weight.dtype == DType::kBF16) return in_place<Bf16Row>(weight, batch, n_begin, n_end);
+    if (rows <= kRows && weight.tensor_scale == 1.0F) {
+      if (weight.dtype == DType::kF8_E4M3 && weight.scales != nullptr) {
+        return in_place<F8Row>(weight, batch, n_begin, n_end);
+      }
+      if (weight.scales == nullptr) {
+        if (weight.dtype == DType::kF32) return in_place<F32Row>(weight, batch, n_begin, n_end);
+        if (weight.dtype == DType::kF16) return in_place<F16Row>(weight, batch, n_begin, n_end);
+        if (weight.dtype == DType::kBF16) return in_place<Bf16Row>(weight, batch, n_begin, n_end);
+      }
     }
     tiled(weight, batch, n_begin, n_end);
   }

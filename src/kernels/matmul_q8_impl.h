@@ -14,8 +14,8 @@
 namespace sluice {
 namespace {  // NOLINT(google-build-namespaces): see tables.h
 
-// Dot::kRows: rows of activations per call. Dot::multiply<Form, Rows>(w, blocks, x, out) sets out[r] to the dot of
-// `blocks` blocks of weights with those of the activation row x[r].
+// Dot::kRows: rows of activations per call. Dot::multiply<form, channels, rows>(w, blocks, x, out) sets
+// out[c * rows + r] to the dot of `blocks` blocks of the weights w[c] with those of the activation row x[r].
 template <typename Dot>
 struct MatmulQ8 {
   static constexpr std::int64_t kStreams = 4;  // weight rows unpacked side by side: 12 KiB
@@ -33,7 +33,7 @@ struct MatmulQ8 {
 
   SLUICE_INLINE static std::int64_t min_of(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
-  // Rows r .. r + Rows of the piece at input k, against `count` unpacked weight rows n[0..].
+  // Rows r .. r + kRows of the piece at input k, against `count` unpacked weight rows n[0..].
   template <Q8Form kForm, int kRows>
   SLUICE_INLINE static void multiply_rows(const Call& call, const Q8Weights (*w)[kQ8Blocks], const std::int64_t* n,
                                           std::int64_t count, std::int64_t r, std::int64_t k, std::int64_t blocks) {
@@ -42,14 +42,27 @@ struct MatmulQ8 {
       x[m] = reinterpret_cast<const Q8Block*>(call.x + static_cast<std::size_t>(r + m) * call.x_stride) +
              k / Q8Block::kValues;
     }
+    // One row alone has too few chains of additions to fill the pipes: two channels side by side.
+    constexpr int kChannels = kRows == 1 ? 2 : 1;
+    std::int64_t c = 0;
+    for (; c + kChannels <= count; c += kChannels)
+      multiply<kForm, kChannels, kRows>(call, w + c, n + c, x, r, k, blocks);
+    for (; c < count; ++c) multiply<kForm, 1, kRows>(call, w + c, n + c, x, r, k, blocks);
+  }
+
+  template <Q8Form kForm, int kChannels, int kRows>
+  SLUICE_INLINE static void multiply(const Call& call, const Q8Weights (*w)[kQ8Blocks], const std::int64_t* n,
+                                     const Q8Block* const* x, std::int64_t r, std::int64_t k, std::int64_t blocks) {
+    const Q8Weights* weights[kChannels];
+    for (int c = 0; c < kChannels; ++c) weights[c] = w[c];
+    float sums[kChannels * kRows];
+    Dot::template multiply<kForm, kChannels, kRows>(weights, blocks, x, sums);
     const bool first = k == 0;
     const bool last = k + kPiece >= call.weight->cols;
-    for (std::int64_t c = 0; c < count; ++c) {
-      float sums[kRows];
-      Dot::template multiply<kForm, kRows>(w[c], blocks, x, sums);
+    for (int c = 0; c < kChannels; ++c) {
       for (int m = 0; m < kRows; ++m) {
         float& out = call.y[(r + m) * call.y_stride + n[c]];
-        const float sum = first ? sums[m] : out + sums[m];
+        const float sum = first ? sums[c * kRows + m] : out + sums[c * kRows + m];
         out = last ? sum * call.weight->tensor_scale : sum;
       }
     }

@@ -14,7 +14,6 @@ SLUICE_INLINE void store_group(Q8Weights& out, int group, __m256i q) {
   _mm256_store_si256(reinterpret_cast<__m256i*>(out.q + 32 * group), q);
 }
 SLUICE_INLINE void store_8(float* out, __m256 v) { _mm256_store_ps(out, v); }
-SLUICE_INLINE float f16(std::uint16_t half) { return _cvtsh_ss(half); }
 
 // The two nibbles of 16 bytes: low ones are the first 16 values, high ones the last.
 SLUICE_INLINE __m256i nibbles(const std::uint8_t* qs) {
@@ -40,104 +39,128 @@ SLUICE_INLINE __m256i look_up(const std::int8_t* levels, __m256i nibble) {
 
 // --- 32 values and a scale: eight blocks of the file are one of Q8Weights ---
 
-// Each format: its block, its form, and group(): the integers of a block, scale and offset of the group.
-struct Group {
-  __m256i q;
-  float scale;
-  float offset;
-};
+// Each format: its block, its form, the integers of a block, and the scales and offsets of eight.
 
-struct FormatQ8_0 {
-  using Block = BlockQ8_0;
-  static constexpr Q8Form kForm = Q8Form::kSigned;
-  SLUICE_INLINE static Group group(const Block& block) { return {load_256(block.qs), f16(block.d), 0.0F}; }
-};
+// The f16 field at `offset` of each of eight blocks, as floats.
+template <typename Block>
+SLUICE_INLINE __m256 f16_of_eight(const Block* block, std::size_t offset) {
+  std::int16_t halves[8];
+  for (int g = 0; g < 8; ++g) {
+    __builtin_memcpy(&halves[g], reinterpret_cast<const std::byte*>(block + g) + offset, sizeof(halves[g]));
+  }
+  return _mm256_cvtph_ps(
+      _mm_setr_epi16(halves[0], halves[1], halves[2], halves[3], halves[4], halves[5], halves[6], halves[7]));
+}
 
-struct FormatQ4_0 {
-  using Block = BlockQ4_0;
-  static constexpr Q8Form kForm = Q8Form::kUnsigned;
-  SLUICE_INLINE static Group group(const Block& block) {
-    const float d = f16(block.d);
-    return {nibbles(block.qs), d, -8.0F * d};
+// What most formats have: d at the start of the block, and no offset (kSigned) or one that moves integers from
+// unsigned to signed.
+template <typename BlockType, Q8Form form, int center>
+struct ScaledFormat {
+  using Block = BlockType;
+  static constexpr Q8Form kForm = form;
+  SLUICE_INLINE static __m256 scales(const Block* block) { return f16_of_eight(block, 0); }
+  SLUICE_INLINE static __m256 offsets(const Block* /*block*/, __m256 scales) {
+    return _mm256_mul_ps(scales, _mm256_set1_ps(static_cast<float>(-center)));
   }
 };
 
-struct FormatQ4_1 {
-  using Block = BlockQ4_1;
+// d, then m: value = d * q + m.
+template <typename BlockType>
+struct AffineFormat {
+  using Block = BlockType;
   static constexpr Q8Form kForm = Q8Form::kUnsigned;
-  SLUICE_INLINE static Group group(const Block& block) { return {nibbles(block.qs), f16(block.d), f16(block.m)}; }
+  SLUICE_INLINE static __m256 scales(const Block* block) { return f16_of_eight(block, 0); }
+  SLUICE_INLINE static __m256 offsets(const Block* block, __m256 /*scales*/) { return f16_of_eight(block, 2); }
 };
 
-struct FormatQ5_0 {
-  using Block = BlockQ5_0;
-  static constexpr Q8Form kForm = Q8Form::kUnsigned;
-  SLUICE_INLINE static Group group(const Block& block) {
-    const float d = f16(block.d);
-    return {_mm256_or_si256(nibbles(block.qs), spread_bits(block.qh, 16)), d, -16.0F * d};
+struct FormatQ8_0 : ScaledFormat<BlockQ8_0, Q8Form::kSigned, 0> {
+  SLUICE_INLINE static __m256i integers(const Block& block) { return load_256(block.qs); }
+};
+struct FormatQ4_0 : ScaledFormat<BlockQ4_0, Q8Form::kUnsigned, 8> {
+  SLUICE_INLINE static __m256i integers(const Block& block) { return nibbles(block.qs); }
+};
+struct FormatQ4_1 : AffineFormat<BlockQ4_1> {
+  SLUICE_INLINE static __m256i integers(const Block& block) { return nibbles(block.qs); }
+};
+struct FormatQ5_0 : ScaledFormat<BlockQ5_0, Q8Form::kUnsigned, 16> {
+  SLUICE_INLINE static __m256i integers(const Block& block) {
+    return _mm256_or_si256(nibbles(block.qs), spread_bits(block.qh, 16));
   }
 };
-
-struct FormatQ5_1 {
-  using Block = BlockQ5_1;
-  static constexpr Q8Form kForm = Q8Form::kUnsigned;
-  SLUICE_INLINE static Group group(const Block& block) {
-    return {_mm256_or_si256(nibbles(block.qs), spread_bits(block.qh, 16)), f16(block.d), f16(block.m)};
+struct FormatQ5_1 : AffineFormat<BlockQ5_1> {
+  SLUICE_INLINE static __m256i integers(const Block& block) {
+    return _mm256_or_si256(nibbles(block.qs), spread_bits(block.qh, 16));
   }
 };
-
-struct FormatIQ4_NL {
-  using Block = BlockIQ4_NL;
-  static constexpr Q8Form kForm = Q8Form::kSigned;
-  SLUICE_INLINE static Group group(const Block& block) {
-    return {look_up(kIq4NlValues, nibbles(block.qs)), f16(block.d), 0.0F};
-  }
+struct FormatIQ4_NL : ScaledFormat<BlockIQ4_NL, Q8Form::kSigned, 0> {
+  SLUICE_INLINE static __m256i integers(const Block& block) { return look_up(kIq4NlValues, nibbles(block.qs)); }
 };
 
 struct FormatMXFP4 {
   using Block = BlockMXFP4;
   static constexpr Q8Form kForm = Q8Form::kSigned;
-  SLUICE_INLINE static Group group(const Block& block) {
-    return {look_up(kE2m1Doubled, nibbles(block.qs)), e8m0_half_to_f32(block.e), 0.0F};
+  SLUICE_INLINE static __m256i integers(const Block& block) { return look_up(kE2m1Doubled, nibbles(block.qs)); }
+  // e8m0_half_to_f32 of eight.
+  SLUICE_INLINE static __m256 scales(const Block* block) {
+    const __m256i e = _mm256_setr_epi32(block[0].e, block[1].e, block[2].e, block[3].e, block[4].e, block[5].e,
+                                        block[6].e, block[7].e);
+    const __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, _mm256_set1_epi32(1)), 23);
+    const __m256i denormal = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
+    const __m256i is_normal = _mm256_cmpgt_epi32(e, _mm256_set1_epi32(1));
+    return _mm256_castsi256_ps(_mm256_blendv_epi8(denormal, normal, is_normal));
   }
 };
 
 template <typename Format>
+SLUICE_INLINE void unpack_eight(const typename Format::Block* block, Q8Weights& out) {
+  for (int g = 0; g < 8; ++g) store_group(out, g, Format::integers(block[g]));
+  const __m256 scales = Format::scales(block);
+  store_8(out.scale[0], scales);
+  if constexpr (Format::kForm != Q8Form::kSigned) store_8(out.offset[0], Format::offsets(block, scales));
+}
+
+template <typename Format>
 void unpack_groups(const std::byte* blocks, std::int64_t values, Q8Weights* out) {
-  const auto* block = reinterpret_cast<const typename Format::Block*>(blocks);
-  const std::int64_t groups = values / 32;
-  const std::int64_t padded = (groups + Q8Block::kGroups - 1) / Q8Block::kGroups * Q8Block::kGroups;
-  for (std::int64_t g = 0; g < padded; ++g) {
-    const int index = static_cast<int>(g % Q8Block::kGroups);
-    Q8Weights& to = out[g / Q8Block::kGroups];
-    Group group = {_mm256_setzero_si256(), 0.0F, 0.0F};
-    if (g < groups) group = Format::group(block[g]);
-    store_group(to, index, group.q);
-    to.scale[0][index] = group.scale;
-    if constexpr (Format::kForm != Q8Form::kSigned) to.offset[0][index] = group.offset;
+  using Block = typename Format::Block;
+  const auto* block = reinterpret_cast<const Block*>(blocks);
+  std::int64_t left = values / 32;
+  for (; left >= 8; left -= 8, block += 8, ++out) unpack_eight<Format>(block, *out);
+  if (left > 0) {
+    // Blocks of zeros behind the end of a row: their products with the zeros of the packed activations are zero.
+    Block padded[8] = {};
+    __builtin_memcpy(padded, block, static_cast<std::size_t>(left) * sizeof(Block));
+    unpack_eight<Format>(padded, *out);
   }
 }
 
 // --- 256 values: one block of the file is one of Q8Weights ---
 
-// Eight scales and eight mins of 6 bits (k_scales.h) as bytes 0..7 and 8..15.
-SLUICE_INLINE __m128i unpack_k_scales(const std::uint8_t* packed) {
-  std::uint32_t words[3];
-  __builtin_memcpy(words, packed, sizeof(words));
-  const std::uint32_t low6 = 0x3F3F3F3FU;
-  const std::uint32_t low4 = 0x0F0F0F0FU;
-  const std::uint32_t top2 = 0x30303030U;
-  const std::uint32_t scales_4 = (words[2] & low4) | (words[0] >> 2 & top2);
-  const std::uint32_t mins_4 = (words[2] >> 4 & low4) | (words[1] >> 2 & top2);
-  return _mm_setr_epi32(static_cast<int>(words[0] & low6), static_cast<int>(scales_4),
-                        static_cast<int>(words[1] & low6), static_cast<int>(mins_4));
+// An f16 field in all lanes.
+SLUICE_INLINE __m256 f16_broadcast(const PackedU16& field) {
+  std::uint16_t half = 0;
+  __builtin_memcpy(&half, &field, sizeof(half));
+  return _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(half)));
 }
 
-SLUICE_INLINE void store_k_scales(float d, float dmin, const std::uint8_t* packed, Q8Weights& out) {
+// Eight scales and eight mins of 6 bits (k_scales.h) as bytes 0..7 and 8..15. Reads the four bytes behind the twelve,
+// which are the block's own.
+SLUICE_INLINE __m128i unpack_k_scales(const std::uint8_t* packed) {
+  const __m128i words = load_128(packed);
+  const __m128i low6 = _mm_and_si128(words, _mm_set1_epi8(0x3F));                     // scales, mins 0..3
+  const __m128i top2 = _mm_and_si128(_mm_srli_epi16(words, 2), _mm_set1_epi8(0x30));  // of scales, mins 4..7
+  const __m128i low4 =
+      _mm_and_si128(_mm_srlv_epi32(_mm_shuffle_epi32(words, 0xAA), _mm_setr_epi32(0, 4, 0, 0)), _mm_set1_epi8(0x0F));
+  return _mm_unpacklo_epi32(low6, _mm_or_si128(top2, low4));
+}
+
+SLUICE_INLINE void store_k_scales(const PackedU16& d, const PackedU16& dmin, const std::uint8_t* packed,
+                                  Q8Weights& out) {
   const __m128i bytes = unpack_k_scales(packed);
   const __m256 scales = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
-  const __m256 mins = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)));
-  store_8(out.scale[0], _mm256_mul_ps(_mm256_set1_ps(d), scales));
-  store_8(out.offset[0], _mm256_mul_ps(_mm256_set1_ps(-dmin), mins));
+  const __m256i mins = _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8));
+  const __m256 offsets = _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_setzero_si256(), mins));
+  store_8(out.scale[0], _mm256_mul_ps(f16_broadcast(d), scales));
+  store_8(out.offset[0], _mm256_mul_ps(f16_broadcast(dmin), offsets));
 }
 
 // Sixteen 16-value scales lie as first half, second half, first half, ...: even ones to [0], odd ones to [1].
@@ -155,7 +178,7 @@ struct FormatQ4_K {
       store_group(out, 2 * j, _mm256_and_si256(bytes, low));
       store_group(out, 2 * j + 1, _mm256_and_si256(_mm256_srli_epi16(bytes, 4), low));
     }
-    store_k_scales(f16(block.d), f16(block.dmin), block.scales, out);
+    store_k_scales(block.d, block.dmin, block.scales, out);
   }
 };
 
@@ -175,7 +198,7 @@ struct FormatQ5_K {
       store_group(out, 2 * j + 1,
                   _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16(bytes, 4), low), _mm256_and_si256(next, high)));
     }
-    store_k_scales(f16(block.d), f16(block.dmin), block.scales, out);
+    store_k_scales(block.d, block.dmin, block.scales, out);
   }
 };
 
@@ -193,21 +216,21 @@ struct FormatQ2_K {
     const __m128i packed = even_odd(load_128(block.scales));
     const __m128i scales = _mm_and_si128(packed, _mm_set1_epi8(15));
     const __m128i mins = _mm_and_si128(_mm_srli_epi16(packed, 4), _mm_set1_epi8(15));
-    const __m256 d = _mm256_set1_ps(f16(block.d));
-    const __m256 dmin = _mm256_set1_ps(-f16(block.dmin));
+    const __m256 d = f16_broadcast(block.d);
+    const __m256 minus_dmin = _mm256_xor_ps(f16_broadcast(block.dmin), _mm256_set1_ps(-0.0F));
     store_8(out.scale[0], _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(scales))));
     store_8(out.scale[1], _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(scales, 8)))));
-    store_8(out.offset[0], _mm256_mul_ps(dmin, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(mins))));
-    store_8(out.offset[1], _mm256_mul_ps(dmin, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(mins, 8)))));
+    store_8(out.offset[0], _mm256_mul_ps(minus_dmin, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(mins))));
+    store_8(out.offset[1],
+            _mm256_mul_ps(minus_dmin, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(mins, 8)))));
   }
 };
 
 // Sixteen signed scales (in order) times d, and the offset that moves unsigned integers down by `center`.
-SLUICE_INLINE void store_centered(float d, __m128i scales, float center, Q8Weights& out) {
+SLUICE_INLINE void store_centered(__m256 d, __m128i scales, float center, Q8Weights& out) {
   const __m128i ordered = even_odd(scales);
-  const __m256 first = _mm256_mul_ps(_mm256_set1_ps(d), _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(ordered)));
-  const __m256 second =
-      _mm256_mul_ps(_mm256_set1_ps(d), _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(ordered, 8))));
+  const __m256 first = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(ordered)));
+  const __m256 second = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(ordered, 8))));
   store_8(out.scale[0], first);
   store_8(out.scale[1], second);
   store_8(out.offset[0], _mm256_mul_ps(first, _mm256_set1_ps(-center)));
@@ -239,7 +262,7 @@ struct FormatQ3_K {
                                           static_cast<int>((words[1] & low4) | (words[2] >> 2 & low2) << 4),
                                           static_cast<int>((words[0] >> 4 & low4) | (words[2] >> 4 & low2) << 4),
                                           static_cast<int>((words[1] >> 4 & low4) | (words[2] >> 6 & low2) << 4));
-    store_centered(f16(block.d), _mm_sub_epi8(scales, _mm_set1_epi8(32)), 4.0F, out);
+    store_centered(f16_broadcast(block.d), _mm_sub_epi8(scales, _mm_set1_epi8(32)), 4.0F, out);
   }
 };
 
@@ -261,7 +284,7 @@ struct FormatQ6_K {
       group(2, _mm256_srli_epi16(a, 4), qh);
       group(3, _mm256_srli_epi16(b, 4), _mm256_srli_epi16(qh, 2));
     }
-    store_centered(f16(block.d), load_128(block.scales), 32.0F, out);
+    store_centered(f16_broadcast(block.d), load_128(block.scales), 32.0F, out);
   }
 };
 
@@ -279,7 +302,7 @@ struct FormatIQ4_XS {
         _mm256_srlv_epi32(_mm256_set1_epi32(block.scales_h), _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14)),
         _mm256_set1_epi32(3));
     const __m256i scales = _mm256_sub_epi32(_mm256_or_si256(low, _mm256_slli_epi32(high, 4)), _mm256_set1_epi32(32));
-    store_8(out.scale[0], _mm256_mul_ps(_mm256_set1_ps(f16(block.d)), _mm256_cvtepi32_ps(scales)));
+    store_8(out.scale[0], _mm256_mul_ps(f16_broadcast(block.d), _mm256_cvtepi32_ps(scales)));
   }
 };
 

@@ -50,9 +50,6 @@ SLUICE_INLINE __m512i emulated_cvtepu16_epi32(__m256i a) {
   return emulated_join<__m512i>(_mm256_cvtepu16_epi32(_mm256_castsi256_si128(a)),
                                 _mm256_cvtepu16_epi32(_mm256_extracti128_si256(a, 1)));
 }
-SLUICE_INLINE __m512i emulated_cvtepu8_epi32(__m128i a) {
-  return emulated_join<__m512i>(_mm256_cvtepu8_epi32(a), _mm256_cvtepu8_epi32(_mm_srli_si128(a, 8)));
-}
 SLUICE_INLINE __m512 emulated_cvtepi32_ps(__m512i a) {
   const auto halves = emulated_split<__m256i>(a);
   return emulated_join<__m512>(_mm256_cvtepi32_ps(halves.low), _mm256_cvtepi32_ps(halves.high));
@@ -83,7 +80,6 @@ SLUICE_INLINE void emulated_mask_storeu_ps(float* p, unsigned mask, __m512 a) {
 #define _mm512_madd_epi16(a, b) simde_mm512_madd_epi16(a, b)
 #define _mm512_cvtph_ps(a) ::sluice::emulated_cvtph_ps(a)
 #define _mm512_cvtepu16_epi32(a) ::sluice::emulated_cvtepu16_epi32(a)
-#define _mm512_cvtepu8_epi32(a) ::sluice::emulated_cvtepu8_epi32(a)
 #define _mm512_cvtepi32_ps(a) ::sluice::emulated_cvtepi32_ps(a)
 #define _mm512_extractf32x8_ps(a, half) ::sluice::emulated_extractf32x8_ps(a, half)
 #define _mm512_zextps256_ps512(a) ::sluice::emulated_zextps256_ps512(a)

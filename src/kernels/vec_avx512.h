@@ -64,13 +64,13 @@ struct Vec16 {
   }
   // E4M3 without a scale, as in Vec8.
   SLUICE_INLINE static Reg load_f8_e4m3(const std::byte* p) {
-    const __m512i bits = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-    const __m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7F));
-    const __m512i sign = _mm512_slli_epi32(_mm512_sub_epi32(bits, magnitude), 24);
-    const __m512 value = _mm512_mul_ps(_mm512_castsi512_ps(_mm512_slli_epi32(magnitude, 20)), _mm512_set1_ps(0x1p120F));
-    const __mmask16 is_nan = _mm512_cmpeq_epi32_mask(magnitude, _mm512_set1_epi32(0x7F));
-    const __m512i nan = _mm512_maskz_mov_epi32(is_nan, _mm512_set1_epi32(0x7FC00000));
-    return _mm512_castsi512_ps(_mm512_or_si512(_mm512_castps_si512(value), _mm512_or_si512(sign, nan)));
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m256i bits = _mm256_slli_epi16(_mm256_cvtepu8_epi16(bytes), 8);
+    const __m256i half = _mm256_and_si256(_mm256_srai_epi16(bits, 1), _mm256_set1_epi16(static_cast<short>(0xBF80)));
+    const __m256i most = _mm256_set1_epi16(0x3F80);
+    const __m256i is_nan = _mm256_cmpeq_epi16(_mm256_and_si256(half, most), most);
+    const __m256i nan = _mm256_and_si256(is_nan, _mm256_set1_epi16(0x7E00));
+    return _mm512_mul_ps(_mm512_cvtph_ps(_mm256_or_si256(half, nan)), _mm512_set1_ps(256.0F));
   }
 
  private:
