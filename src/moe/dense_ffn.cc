@@ -21,7 +21,7 @@ class DenseFfnImpl final : public DenseFfn {
   Status forward(const float* x, std::int64_t tokens, float* out) override {
     SLUICE_ASSIGN(const Workspace::Lease lease, workspace_->acquire());
     const std::int64_t hidden = pass_.facts().hidden_size;
-    const std::int64_t chunk = workspace_->chunk_tokens(pass_.bytes_per_row(intermediate_));
+    const std::int64_t chunk = workspace_->chunk_tokens(pass_.bytes_per_input() + pass_.bytes_per_row(intermediate_));
     for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
       const std::int64_t count = std::min(chunk, tokens - begin);
       SLUICE_ASSIGN(const PackedRows packed, pass_.pack(x + begin * hidden, count, hidden, formats_));

@@ -151,7 +151,8 @@ class FusedMoeImpl final : public FusedMoe {
     const std::int64_t hidden = parts_.spec.hidden_size;
     const std::int64_t width = parts_.spec.shared.intermediate_size;
     const ActFormatSet formats = shared_pass_.input_formats(parts_.weights.shared);
-    const std::int64_t chunk = parts_.workspace->chunk_tokens(shared_pass_.bytes_per_row(width));
+    const std::int64_t chunk =
+        parts_.workspace->chunk_tokens(shared_pass_.bytes_per_input() + shared_pass_.bytes_per_row(width));
     for (std::int64_t begin = 0; begin < tokens; begin += chunk) {
       const std::int64_t count = std::min(chunk, tokens - begin);
       SLUICE_ASSIGN(float* const result, parts_.workspace->get<float>(Workspace::Slot::kShared, count * hidden));

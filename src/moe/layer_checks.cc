@@ -32,7 +32,7 @@ Status check_plan(const MoeSpec& spec, const Plan& plan) {
     return mismatch("num_experts", plan.num_experts, spec.routing.num_experts + fused);
   }
   if (plan.shared.count != spec.shared.count) return mismatch("shared experts", plan.shared.count, spec.shared.count);
-  if (plan.routing.describe() != spec.routing.describe()) {
+  if (plan.routing != spec.routing) {
     return mismatch("routing", plan.routing.describe(), spec.routing.describe());
   }
   if (plan.activation != spec.activation)

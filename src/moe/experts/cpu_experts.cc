@@ -33,7 +33,7 @@ class CpuExperts final : public ExpertsKernel {
 
   Status apply(const ReceivedRows& rows, const SharedFfn* shared, const ExpertOutput& out) override {
     if (rows.format == ActivationFormat::kBatched) return apply_batched(rows, out);
-    std::int64_t bytes = rows.top_k * pass_.bytes_per_row(intermediate_);
+    std::int64_t bytes = pass_.bytes_per_input() + rows.top_k * pass_.bytes_per_row(intermediate_);
     if (shared != nullptr) bytes += pass_.bytes_per_row(shared->intermediate_size);
     const std::int64_t chunk = pass_.workspace().chunk_tokens(bytes);
     for (std::int64_t begin = 0; begin < rows.rows; begin += chunk) {

@@ -44,8 +44,13 @@ ActFormatSet FfnPass::input_formats(const ExpertMatrices& matrices) const {
 }
 
 std::int64_t FfnPass::bytes_per_row(std::int64_t intermediate_size) const {
+  const auto down_tiles = pool_.size() * kTileStep * static_cast<std::int64_t>(sizeof(float));
   return intermediate_size * static_cast<std::int64_t>(sizeof(float)) +
-         static_cast<std::int64_t>(kernels_.packed_row_bytes(ActFormat::kF32, intermediate_size));
+         static_cast<std::int64_t>(kernels_.packed_row_bytes(ActFormat::kF32, intermediate_size)) + down_tiles;
+}
+
+std::int64_t FfnPass::bytes_per_input() const {
+  return static_cast<std::int64_t>(kActFormatCount * kernels_.packed_row_bytes(ActFormat::kF32, facts_.hidden_size));
 }
 
 Result<PackedRows> FfnPass::pack(const float* x, std::int64_t rows, std::int64_t row_stride, ActFormatSet formats,
@@ -134,86 +139,108 @@ void FfnPass::plan_gate_up(std::span<const FfnJob> jobs) {
   }
 }
 
-Status FfnPass::run_gate_up(std::span<const FfnJob> jobs, const PackedRows& input) {
-  // Per thread: gathered rows in each format, then a gate and an up tile.
-  std::array<std::size_t, kActFormatCount> gather_at{};
-  std::size_t thread_bytes = 0;
-  for (std::size_t f = 0; f < kActFormatCount; ++f) {
-    gather_at[f] = thread_bytes;
-    if (input.data[f] != nullptr) thread_bytes += static_cast<std::size_t>(max_block_rows_) * input.stride[f];
+// A thread's rows of the block under work: in place where they are contiguous, else gathered once per packing.
+class FfnPass::BlockRows {
+ public:
+  // scratch: max_block_rows rows in every packing of the input.
+  BlockRows(const PackedRows& input, std::int64_t max_block_rows, std::byte* scratch)
+      : input_(input), max_block_rows_(max_block_rows), scratch_(scratch) {}
+
+  static std::size_t scratch_bytes(const PackedRows& input, std::int64_t max_block_rows) {
+    std::size_t bytes = 0;
+    for (std::size_t f = 0; f < kActFormatCount; ++f) {
+      if (input.data[f] != nullptr) bytes += static_cast<std::size_t>(max_block_rows) * input.stride[f];
+    }
+    return bytes;
   }
-  const std::size_t gate_at = thread_bytes;
+
+  void use(const Block& block, const FfnJob& job) {
+    if (block_ == &block) return;
+    block_ = &block;
+    job_ = &job;
+    gathered_ = {};
+  }
+
+  const std::byte* rows(ActFormat format) {
+    if (block_->first_token >= 0) return input_.row(format, block_->first_token);
+    std::byte* const to = format == ActFormat::kF32 || !input_.has(ActFormat::kF32)
+                              ? scratch_
+                              : scratch_ + static_cast<std::size_t>(max_block_rows_) * stride(ActFormat::kF32);
+    if (gathered_.has(format)) return to;
+    gathered_.add(format);
+    for (std::int64_t r = 0; r < block_->rows; ++r) {
+      std::memcpy(to + static_cast<std::size_t>(r) * stride(format), input_.row(format, job_->tokens[block_->row + r]),
+                  stride(format));
+    }
+    return to;
+  }
+
+  std::size_t stride(ActFormat format) const { return input_.stride[static_cast<std::size_t>(format)]; }
+
+ private:
+  const PackedRows& input_;
+  std::int64_t max_block_rows_;
+  std::byte* scratch_;
+  const Block* block_ = nullptr;
+  const FfnJob* job_ = nullptr;
+  ActFormatSet gathered_;
+};
+
+Status FfnPass::run_gate_up(std::span<const FfnJob> jobs, const PackedRows& input) {
+  // Per thread: gathered rows, then a gate and an up tile.
+  const std::size_t gather_bytes = BlockRows::scratch_bytes(input, max_block_rows_);
   const auto tile_floats = static_cast<std::size_t>(std::max(kGateTileFloats, max_block_rows_ * kTileStep));
-  thread_bytes += 2 * tile_floats * sizeof(float);
+  const std::size_t thread_bytes = gather_bytes + 2 * tile_floats * sizeof(float);
   SLUICE_ASSIGN(std::byte* const scratch,
                 workspace_->get(Workspace::Slot::kGate, thread_bytes * static_cast<std::size_t>(pool_.size())));
 
   const auto count = static_cast<std::int64_t>(items_.size());
   pool_.parallel_for("moe_gate_up", count, 1, [&](std::int64_t begin, std::int64_t end, int thread) {
     std::byte* const mine = scratch + thread_bytes * static_cast<std::size_t>(thread);
-    float* const gate = reinterpret_cast<float*>(mine + gate_at);
-    float* const up = gate + tile_floats;
-    std::size_t gathered = blocks_.size();  // which block the gathered rows are of
-    ActFormatSet gathered_formats;
-
+    float* const gate = reinterpret_cast<float*>(mine + gather_bytes);
+    BlockRows rows(input, max_block_rows_, mine);
     for (std::int64_t i = begin; i < end; ++i) {
       const Item& item = items_[static_cast<std::size_t>(i)];
       const Block& block = blocks_[item.block];
       const FfnJob& job = jobs[block.job];
-      if (gathered != item.block) {
-        gathered = item.block;
-        gathered_formats = {};
-      }
-      const auto rows_as = [&](ActFormat format) -> const std::byte* {
-        if (block.first_token >= 0) return input.row(format, block.first_token);
-        const auto f = static_cast<std::size_t>(format);
-        std::byte* rows = mine + gather_at[f];
-        if (!gathered_formats.has(format)) {
-          gathered_formats.add(format);
-          for (std::int64_t r = 0; r < block.rows; ++r) {
-            std::memcpy(rows + static_cast<std::size_t>(r) * input.stride[f],
-                        input.row(format, job.tokens[block.row + r]), input.stride[f]);
-          }
-        }
-        return rows;
-      };
-      const std::byte* gate_rows = rows_as(kernels_.act_format(job.weights.gate.dtype));
-      const std::byte* up_rows = rows_as(kernels_.act_format(job.weights.up.dtype));
-      const JobBuffers& buffers = buffers_[block.job];
-      gate_up_item(job, buffers, block, item, gate_rows, up_rows, input, gate, up);
-
+      rows.use(block, job);
+      gate_up_item(job, block, item, rows, gate, gate + tile_floats);
       // The last tile of these rows: the others' writes are visible through the counter.
-      if (tiles_left_[item.block].fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        for (std::int64_t r = block.row; r < block.row + block.rows; ++r) {
-          kernels_.pack_row(buffers.format, buffers.activation + r * job.intermediate_size, job.intermediate_size,
-                            buffers.packed + static_cast<std::size_t>(r) * buffers.packed_stride);
-        }
-      }
+      if (tiles_left_[item.block].fetch_sub(1, std::memory_order_acq_rel) == 1) pack_activations(job, block);
     }
   });
   return Status::success();
 }
 
-void FfnPass::gate_up_item(const FfnJob& job, const JobBuffers& buffers, const Block& block, const Item& item,
-                           const std::byte* gate_rows, const std::byte* up_rows, const PackedRows& strides, float* gate,
+void FfnPass::gate_up_item(const FfnJob& job, const Block& block, const Item& item, BlockRows& rows, float* gate,
                            float* up) const {
   const std::int64_t n = item.end - item.begin;
   const ExpertMatrices& w = job.weights;
-  const auto gate_format = static_cast<std::size_t>(kernels_.act_format(w.gate.dtype));
-  const auto up_format = static_cast<std::size_t>(kernels_.act_format(w.up.dtype));
-  kernels_.matmul(w.gate.slice_rows(item.begin, n), gate_rows, strides.stride[gate_format], block.rows, 0, n, gate, n);
-  kernels_.matmul(w.up.slice_rows(item.begin, n), up_rows, strides.stride[up_format], block.rows, 0, n, up, n);
+  const auto product = [&](const WeightView& weight, float* y) {
+    const ActFormat format = kernels_.act_format(weight.dtype);
+    kernels_.matmul(weight.slice_rows(item.begin, n), rows.rows(format), rows.stride(format), block.rows, 0, n, y, n);
+  };
+  product(w.gate, gate);
+  product(w.up, up);
   for (std::int64_t r = 0; r < block.rows; ++r) {
     float* g = gate + r * n;
     float* u = up + r * n;
     add_bias(offset(w.gate_bias, item.begin), n, g);
     add_bias(offset(w.up_bias, item.begin), n, u);
-    float* out = buffers.activation + (block.row + r) * job.intermediate_size + item.begin;
+    float* out = buffers_[block.job].activation + (block.row + r) * job.intermediate_size + item.begin;
     if (facts_.activation == Activation::kSwigluOai) {
       kernels_.swiglu_oai(g, u, n, facts_.swiglu_alpha, facts_.swiglu_limit, out);
     } else {
       kernels_.silu_mul(g, u, n, out);
     }
+  }
+}
+
+void FfnPass::pack_activations(const FfnJob& job, const Block& block) const {
+  const JobBuffers& buffers = buffers_[block.job];
+  for (std::int64_t r = block.row; r < block.row + block.rows; ++r) {
+    kernels_.pack_row(buffers.format, buffers.activation + r * job.intermediate_size, job.intermediate_size,
+                      buffers.packed + static_cast<std::size_t>(r) * buffers.packed_stride);
   }
 }
 

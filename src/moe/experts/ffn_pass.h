@@ -63,8 +63,9 @@ class FfnPass {
 
   // Packings that the gate and up products of these matrices want.
   ActFormatSet input_formats(const ExpertMatrices& matrices) const;
-  // Workspace bytes of one position, for callers that cut their rows into chunks.
+  // For callers that cut their tokens into chunks: workspace bytes of one position, and of one packed input row.
   std::int64_t bytes_per_row(std::int64_t intermediate_size) const;
+  std::int64_t bytes_per_input() const;
 
   // Jobs lie in rising order of `first`, without gaps; input holds the input rows in every wanted packing.
   Status run(std::span<const FfnJob> jobs, const PackedRows& input, const FfnOutput& output);
@@ -91,6 +92,7 @@ class FfnPass {
     std::size_t block;
     std::int64_t begin, end;  // columns of I
   };
+  class BlockRows;
   // Where a job's activations lie.
   struct JobBuffers {
     float* activation;          // [rows, I]
@@ -103,9 +105,9 @@ class FfnPass {
   void plan_gate_up(std::span<const FfnJob> jobs);
   Status run_gate_up(std::span<const FfnJob> jobs, const PackedRows& input);
   Status run_down(std::span<const FfnJob> jobs, const FfnOutput& output);
-  void gate_up_item(const FfnJob& job, const JobBuffers& buffers, const Block& block, const Item& item,
-                    const std::byte* gate_rows, const std::byte* up_rows, const PackedRows& strides, float* gate,
+  void gate_up_item(const FfnJob& job, const Block& block, const Item& item, BlockRows& rows, float* gate,
                     float* up) const;
+  void pack_activations(const FfnJob& job, const Block& block) const;
   void emit(const FfnOutput& output, const float* tile, std::int64_t begin, std::int64_t width) const;
 
   FfnFacts facts_;

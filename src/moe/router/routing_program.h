@@ -44,6 +44,8 @@ struct RoutingProgram {
   bool hash_routing = false;            // E: the first layers choose by token id
   bool joint_shared_normalize = false;  // G: routed and shared experts are normalised together
 
+  bool operator==(const RoutingProgram&) const = default;
+
   // kInvalidArgument / kUnsupported with the field's name.
   Status validate() const;
   // The letter of the program in the field's taxonomy: 'A' .. 'G'.
