@@ -8,10 +8,9 @@
 #define SLUICE_CONCAT(a, b) SLUICE_CONCAT_INNER(a, b)
 
 // SLUICE_TRY(expr): returns expr's Error from the calling function if it holds one.
-#define SLUICE_TRY(expr)                                                 \
-  do {                                                                   \
-    if (auto sluice_status_ = (expr); !sluice_status_.ok())              \
-      return sluice_status_.error();                                     \
+#define SLUICE_TRY(expr)                                                                   \
+  do {                                                                                     \
+    if (auto sluice_status_ = (expr); !sluice_status_.ok()) return sluice_status_.error(); \
   } while (false)
 
 // SLUICE_ASSIGN(auto x, expr): x = value of expr, or returns its Error.

@@ -26,8 +26,10 @@ Status read_generation_config(const Checkpoint& checkpoint, SamplerParams& sampl
   const JsonConfig config(checkpoint.generation_config(), file);
   SLUICE_ASSIGN(const double temperature, config.number_or("temperature", static_cast<double>(sampling.temperature)));
   SLUICE_ASSIGN(const std::int64_t top_k, config.size_or("top_k", sampling.top_k));
-  SLUICE_ASSIGN(const double top_p, config.number_or("top_p", config.has("top_k") ? 1.0 : static_cast<double>(sampling.top_p)));
-  SLUICE_ASSIGN(const double min_p, config.number_or("min_p", config.has("top_k") ? 0.0 : static_cast<double>(sampling.min_p)));
+  SLUICE_ASSIGN(const double top_p,
+                config.number_or("top_p", config.has("top_k") ? 1.0 : static_cast<double>(sampling.top_p)));
+  SLUICE_ASSIGN(const double min_p,
+                config.number_or("min_p", config.has("top_k") ? 0.0 : static_cast<double>(sampling.min_p)));
   SLUICE_ASSIGN(const double penalty,
                 config.number_or("repetition_penalty", static_cast<double>(sampling.repeat_penalty)));
   SLUICE_ASSIGN(const bool sample, config.flag_or("do_sample", config.has("temperature") || config.has("top_k")));
@@ -132,7 +134,8 @@ Status Engine::evaluate(Sequence& sequence, std::span<const std::int32_t> tokens
   const auto total = static_cast<std::int64_t>(tokens.size());
   for (std::int64_t done = 0; done < total;) {
     const std::int64_t count = std::min(batch, total - done);
-    const std::span<const std::int32_t> part = tokens.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(count));
+    const std::span<const std::int32_t> part =
+        tokens.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(count));
     const SequenceTokens item = {&sequence.cache_, part};
     // Logits of inner batches' last tokens are nobody's business unless all are wanted.
     const bool last = done + count == total;

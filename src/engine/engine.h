@@ -23,34 +23,34 @@
 namespace sluice {
 
 struct EngineOptions {
-  Isa isa = Isa::kScalar;          // from parse_isa("auto")
-  int threads = 0;                 // 0: physical cores
-  std::int64_t context = 0;        // tokens per sequence; 0: the model's own
-  std::int64_t batch = 512;        // tokens per forward pass of a prefill
-  bool need_tokenizer = true;      // false: token ids only (a checkpoint without a tokenizer is fine then)
-  moe::PlanWishes wishes;          // experts, all2all_backend, shared_experts; isa is set from above
+  Isa isa = Isa::kScalar;      // from parse_isa("auto")
+  int threads = 0;             // 0: physical cores
+  std::int64_t context = 0;    // tokens per sequence; 0: the model's own
+  std::int64_t batch = 512;    // tokens per forward pass of a prefill
+  bool need_tokenizer = true;  // false: token ids only (a checkpoint without a tokenizer is fine then)
+  moe::PlanWishes wishes;      // experts, all2all_backend, shared_experts; isa is set from above
   // stage: "opening", "tokenizer", "weights"; fraction 0 .. 1. May be empty.
   std::function<void(std::string_view stage, double fraction)> progress;
 };
 
 struct StopRules {
-  std::vector<std::string> strings;     // the text ends before the first of them
-  std::vector<std::int32_t> ids;        // beside the model's own end ids
-  bool ignore_eos = false;              // the model's end ids do not stop (and are not printed)
-  std::int64_t max_tokens = -1;         // < 0: until the context is full
+  std::vector<std::string> strings;  // the text ends before the first of them
+  std::vector<std::int32_t> ids;     // beside the model's own end ids
+  bool ignore_eos = false;           // the model's end ids do not stop (and are not printed)
+  std::int64_t max_tokens = -1;      // < 0: until the context is full
 };
 
 enum class FinishReason { kStop /* end id or stop string */, kLength, kContextFull, kCancelled };
 
 struct GenerationStats {
-  std::int64_t prompt_tokens = 0;     // evaluated now (cached ones not counted)
+  std::int64_t prompt_tokens = 0;  // evaluated now (cached ones not counted)
   std::int64_t generated_tokens = 0;
   double prefill_seconds = 0.0;
   double decode_seconds = 0.0;
 };
 
 struct GenerationResult {
-  std::vector<std::int32_t> tokens;   // generated, without the end id
+  std::vector<std::int32_t> tokens;  // generated, without the end id
   FinishReason reason = FinishReason::kStop;
   GenerationStats stats;
 };

@@ -70,7 +70,8 @@ std::int32_t Sampler::sample(std::span<const float> logits) {
   for (std::size_t i = 0; i < scratch_.size(); ++i) candidates[i] = {scratch_[i], static_cast<std::int32_t>(i)};
   std::size_t keep = candidates.size();
   if (params_.top_k > 0) keep = std::min(keep, static_cast<std::size_t>(params_.top_k));
-  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(keep), candidates.end(), better);
+  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(keep), candidates.end(),
+                    better);
   candidates.resize(keep);
 
   // Probabilities at temperature 1, as top-p and min-p see them.

@@ -12,15 +12,15 @@
 namespace sluice {
 
 struct SamplerParams {
-  float temperature = 0.8F;      // <= 0: greedy
-  std::int32_t top_k = 40;       // <= 0: all
-  float top_p = 0.95F;           // >= 1: off
-  float min_p = 0.05F;           // <= 0: off
-  float repeat_penalty = 1.0F;   // 1: off (divides positive logits, multiplies negative ones)
+  float temperature = 0.8F;     // <= 0: greedy
+  std::int32_t top_k = 40;      // <= 0: all
+  float top_p = 0.95F;          // >= 1: off
+  float min_p = 0.05F;          // <= 0: off
+  float repeat_penalty = 1.0F;  // 1: off (divides positive logits, multiplies negative ones)
   float presence_penalty = 0.0F;
   float frequency_penalty = 0.0F;
   std::int32_t penalty_last_n = 64;  // tokens looked back at; 0: off, -1: all
-  std::uint64_t seed = 0;        // the same seed gives the same tokens
+  std::uint64_t seed = 0;            // the same seed gives the same tokens
 
   // kInvalidArgument naming the parameter and its range.
   Status validate() const;

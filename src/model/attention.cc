@@ -179,10 +179,10 @@ void Attention::run_mla(std::size_t layer, const AttentionSpec& spec, const Atte
         const WeightView& matrix = matrices[static_cast<std::size_t>(h)];
         const ActFormat format = kernels_.act_format(matrix.dtype);
         const std::size_t stride = kernels_.packed_row_bytes(format, cols);
-        std::byte* packed =
-            packed_[static_cast<std::size_t>(thread)].resize(count * static_cast<std::int64_t>(stride));
+        std::byte* packed = packed_[static_cast<std::size_t>(thread)].resize(count * static_cast<std::int64_t>(stride));
         for (std::int64_t t = 0; t < count; ++t) {
-          kernels_.pack_row(format, in + t * in_stride + h * in_head, cols, packed + static_cast<std::size_t>(t) * stride);
+          kernels_.pack_row(format, in + t * in_stride + h * in_head, cols,
+                            packed + static_cast<std::size_t>(t) * stride);
         }
         kernels_.matmul(matrix, packed, stride, count, 0, matrix.rows, out + h * out_head, out_stride);
       }

@@ -62,8 +62,8 @@ Result<const TensorInfo*> Binder::tensor(const std::string& name) {
 
 Result<WeightView> Binder::view(const TensorInfo& tensor, std::int64_t rows, std::int64_t cols, std::size_t offset) {
   if (!holds_weights(tensor.dtype)) {
-    return Error(ErrorCode::kUnsupported, fmt::format("{}: tensor {} is of type {}, which holds no weights", tensor.file,
-                                                      tensor.name, dtype_name(tensor.dtype)));
+    return Error(ErrorCode::kUnsupported, fmt::format("{}: tensor {} is of type {}, which holds no weights",
+                                                      tensor.file, tensor.name, dtype_name(tensor.dtype)));
   }
   WeightView view;
   view.dtype = tensor.dtype;
@@ -115,8 +115,8 @@ Status Binder::attach_scales(const TensorInfo& tensor, std::int64_t count, std::
   const std::string name = tensor.name + "_scale_inv";
   if (!has(name)) {
     return Error(ErrorCode::kUnsupported,
-                 fmt::format("{}: FP8 tensor {} has no {} beside it; supported is FP8 with 128 x 128 blocks", tensor.file,
-                             tensor.name, name));
+                 fmt::format("{}: FP8 tensor {} has no {} beside it; supported is FP8 with 128 x 128 blocks",
+                             tensor.file, tensor.name, name));
   }
   SLUICE_ASSIGN(const TensorInfo* scale, this->tensor(name));
   const std::int64_t rows = blocks_of(views[0].rows);
@@ -178,8 +178,8 @@ std::vector<std::string> Binder::unused(const std::vector<std::string>& skip_pre
   std::vector<std::string> names;
   for (const TensorInfo& info : checkpoint_.tensors()) {
     if (used_.contains(info.name)) continue;
-    const bool skipped = std::ranges::any_of(
-        skip_prefixes, [&](const std::string& prefix) { return info.name.starts_with(prefix); });
+    const bool skipped =
+        std::ranges::any_of(skip_prefixes, [&](const std::string& prefix) { return info.name.starts_with(prefix); });
     if (info.name.ends_with(".rotary_emb.inv_freq")) continue;  // a buffer that old libraries saved; we compute it
     if (!skipped) names.push_back(info.name);
   }

@@ -27,7 +27,8 @@ std::int64_t clamp_to_int64(std::uint64_t value) {
 Result<std::int64_t> GgufConfig::size(std::string_view suffix, std::int64_t minimum) const {
   const std::string name = key(suffix);
   SLUICE_ASSIGN(const std::optional<std::uint64_t> value, checkpoint_.get_uint(name));
-  if (!value) return Error(ErrorCode::kCorrupt, fmt::format("{}: metadata key {} is missing", checkpoint_.path(), name));
+  if (!value)
+    return Error(ErrorCode::kCorrupt, fmt::format("{}: metadata key {} is missing", checkpoint_.path(), name));
   const std::int64_t result = clamp_to_int64(*value);
   SLUICE_TRY(check_range(checkpoint_.path(), name, result, minimum));
   return result;
@@ -53,8 +54,8 @@ Result<std::vector<std::int64_t>> GgufConfig::per_layer(std::string_view suffix,
       } else if (const auto* uints = std::get_if<std::vector<std::uint64_t>>(array)) {
         for (const std::uint64_t v : *uints) values.push_back(clamp_to_int64(v));
       } else {
-        return Error(ErrorCode::kCorrupt, fmt::format("{}: {} is an array of another type than integers",
-                                                      checkpoint_.path(), name));
+        return Error(ErrorCode::kCorrupt,
+                     fmt::format("{}: {} is an array of another type than integers", checkpoint_.path(), name));
       }
       if (values.size() < count) {
         return Error(ErrorCode::kCorrupt, fmt::format("{}: {} has {} entries for {} layers", checkpoint_.path(), name,
@@ -72,7 +73,8 @@ Result<std::vector<std::int64_t>> GgufConfig::per_layer(std::string_view suffix,
 Result<double> GgufConfig::number(std::string_view suffix) const {
   const std::string name = key(suffix);
   SLUICE_ASSIGN(const std::optional<double> value, checkpoint_.get_float(name));
-  if (!value) return Error(ErrorCode::kCorrupt, fmt::format("{}: metadata key {} is missing", checkpoint_.path(), name));
+  if (!value)
+    return Error(ErrorCode::kCorrupt, fmt::format("{}: metadata key {} is missing", checkpoint_.path(), name));
   return *value;
 }
 
@@ -104,8 +106,7 @@ Error JsonConfig::wrong(std::string_view key, std::string_view wanted) const {
     found = value->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     if (found.size() > 60) found = found.substr(0, 57) + "...";
   }
-  return Error(ErrorCode::kCorrupt,
-               fmt::format("{}: {}{} is {}, wanted {}", path_, prefix_, key, found, wanted));
+  return Error(ErrorCode::kCorrupt, fmt::format("{}: {}{} is {}, wanted {}", path_, prefix_, key, found, wanted));
 }
 
 Error JsonConfig::missing(std::string_view key) const {
@@ -130,7 +131,8 @@ Result<std::int64_t> JsonConfig::size(std::string_view key, std::int64_t minimum
   } else if (value->is_number_float()) {
     // Some exporters write whole numbers as 4096.0.
     const double number = value->get<double>();
-    if (!(std::abs(number) <= static_cast<double>(kMaxSize)) || number != std::floor(number)) return wrong(key, "a whole number");
+    if (!(std::abs(number) <= static_cast<double>(kMaxSize)) || number != std::floor(number))
+      return wrong(key, "a whole number");
     result = static_cast<std::int64_t>(number);
   } else {
     return wrong(key, "a whole number");

@@ -20,7 +20,8 @@ std::shared_ptr<const moe::ExpertWeightStore> make_store(Experts experts) {
 }
 
 // Rows 0, 2, 4 ... (part 0) or 1, 3, 5 ... (part 1) of an interleaved [2I, ...] tensor of one expert, as plain floats.
-const float* deinterleave(Binder& binder, const float* both, std::int64_t count, std::int64_t width, std::int64_t part) {
+const float* deinterleave(Binder& binder, const float* both, std::int64_t count, std::int64_t width,
+                          std::int64_t part) {
   float* out = binder.arena().floats(static_cast<std::size_t>(count * width));
   for (std::int64_t i = 0; i < count * width; ++i) out[i] = both[2 * i + part];
   return out;
@@ -72,8 +73,8 @@ Result<std::vector<WeightView>> transposed_stack(Binder& binder, const std::stri
   SLUICE_ASSIGN(const TensorInfo* info, binder.tensor(name));
   const std::size_t size = plain_element_size(info->dtype);
   if (size == 0) {
-    return Error(ErrorCode::kUnsupported, fmt::format("{}: tensor {} is of type {}, wanted F32, F16 or BF16", info->file,
-                                                      name, dtype_name(info->dtype)));
+    return Error(ErrorCode::kUnsupported, fmt::format("{}: tensor {} is of type {}, wanted F32, F16 or BF16",
+                                                      info->file, name, dtype_name(info->dtype)));
   }
   if (info->shape != std::vector<std::int64_t>{count, in, out * parts}) {
     return binder.shape_error(*info, fmt::format("{}, {}, {}", count, in, out * parts));

@@ -110,9 +110,9 @@ Result<moe::Score> gguf_score(const GgufConfig& config) {
     case 2:
       return moe::Score::kSigmoid;
     default:
-      return Error(ErrorCode::kUnsupported, fmt::format("{}: {} is {}, supported are 1 (softmax), 2 (sigmoid), 3",
-                                                        config.checkpoint().path(), config.key("expert_gating_func"),
-                                                        function));
+      return Error(ErrorCode::kUnsupported,
+                   fmt::format("{}: {} is {}, supported are 1 (softmax), 2 (sigmoid), 3", config.checkpoint().path(),
+                               config.key("expert_gating_func"), function));
   }
 }
 

@@ -16,13 +16,13 @@ namespace sluice {
 // How a family's safetensors name their tensors: parts that differ between families; the rest is common
 // (see weights.cc). "{p}" prefixes are written with the trailing dot.
 struct HfNames {
-  std::string_view moe_block = "mlp";            // model.layers.N.<moe_block>.
-  std::string_view router = "gate";              // <moe_block>.<router>.weight
+  std::string_view moe_block = "mlp";  // model.layers.N.<moe_block>.
+  std::string_view router = "gate";    // <moe_block>.<router>.weight
   std::string_view selection_bias = "gate.e_score_correction_bias";
-  std::string_view gate = "gate_proj";           // <moe_block>.experts.E.<gate>.weight
+  std::string_view gate = "gate_proj";  // <moe_block>.experts.E.<gate>.weight
   std::string_view up = "up_proj";
   std::string_view down = "down_proj";
-  std::string_view shared = "shared_experts";    // <moe_block>.<shared>.gate_proj.weight
+  std::string_view shared = "shared_experts";  // <moe_block>.<shared>.gate_proj.weight
   std::string_view shared_gate = "shared_expert_gate";
   // Fused expert tensors: experts.gate_up_proj [E, 2I, H] and experts.down_proj [E, H, I]; gpt-oss stores them
   // transposed, with gate and up in alternating columns.
@@ -39,7 +39,8 @@ struct Family {
 };
 
 std::span<const Family* const> families();
-// All names of supported architectures, for messages: "llama, qwen2moe, ... (GGUF); MixtralForCausalLM, ... (safetensors)".
+// All names of supported architectures, for messages: "llama, qwen2moe, ... (GGUF); MixtralForCausalLM, ...
+// (safetensors)".
 std::string supported_architectures();
 
 struct UnderstoodModel {

@@ -11,8 +11,8 @@ namespace {
 
 Status check_heads(const std::string& path, std::string_view key, std::int64_t heads, std::int64_t kv_heads) {
   if (kv_heads < 1 || heads % kv_heads != 0) {
-    return Error(ErrorCode::kCorrupt, fmt::format("{}: {} is {}, not a multiple of {} key/value heads", path, key, heads,
-                                                  kv_heads));
+    return Error(ErrorCode::kCorrupt,
+                 fmt::format("{}: {} is {}, not a multiple of {} key/value heads", path, key, heads, kv_heads));
   }
   return Status::success();
 }
@@ -39,13 +39,13 @@ Result<RopeSpec> rope_from_gguf(const GgufConfig& config, RopePairs pairs, std::
     SLUICE_ASSIGN(rope.beta_slow, config.number_or("rope.scaling.yarn_beta_slow", 1.0));
     rope.magnitude *= 1.0 + 0.1 * std::log(std::max(rope.factor, 1.0));
   } else if (type != "none") {
-    return Error(ErrorCode::kUnsupported, fmt::format("{}: {} is '{}', supported are none, linear, yarn",
-                                                      config.checkpoint().path(), config.key("rope.scaling.type"), type));
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("{}: {} is '{}', supported are none, linear, yarn", config.checkpoint().path(),
+                             config.key("rope.scaling.type"), type));
   }
   if (!(rope.factor > 0.0) || !(rope.base > 0.0) || rope.dim % 2 != 0) {
-    return Error(ErrorCode::kCorrupt,
-                 fmt::format("{}: RoPE with base {}, factor {} and {} dimensions makes no sense",
-                             config.checkpoint().path(), rope.base, rope.factor, rope.dim));
+    return Error(ErrorCode::kCorrupt, fmt::format("{}: RoPE with base {}, factor {} and {} dimensions makes no sense",
+                                                  config.checkpoint().path(), rope.base, rope.factor, rope.dim));
   }
   return rope;
 }
@@ -102,8 +102,9 @@ Result<RopeSpec> rope_from_config(const JsonConfig& config, std::int64_t head_di
                              config.path(), type));
   }
   if (!(rope.factor > 0.0) || !(rope.base > 0.0) || rope.dim % 2 != 0 || rope.dim > head_dim) {
-    return Error(ErrorCode::kCorrupt, fmt::format("{}: RoPE with base {}, factor {} and {} of {} dimensions makes no sense",
-                                                  config.path(), rope.base, rope.factor, rope.dim, head_dim));
+    return Error(ErrorCode::kCorrupt,
+                 fmt::format("{}: RoPE with base {}, factor {} and {} of {} dimensions makes no sense", config.path(),
+                             rope.base, rope.factor, rope.dim, head_dim));
   }
   return rope;
 }
@@ -213,7 +214,8 @@ Result<ModelSpec> common_from_config(const JsonConfig& config, std::string_view 
     if (types[i] == "sliding_attention") {
       spec.layers[i].attention.window = window;
     } else if (types[i] != "full_attention") {
-      return Error(ErrorCode::kUnsupported, fmt::format("{}: layer type '{}' is not supported", config.path(), types[i]));
+      return Error(ErrorCode::kUnsupported,
+                   fmt::format("{}: layer type '{}' is not supported", config.path(), types[i]));
     }
   }
   SLUICE_ASSIGN(spec.rope, rope_from_config(config, head_dim, spec.context_length));

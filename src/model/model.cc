@@ -49,9 +49,9 @@ class LoadedModel final : public Model {
         SLUICE_ASSIGN(const moe::Plan plan, moe::make_plan(plan_inputs(*layer.moe, weights.moe, wishes)));
         SLUICE_ASSIGN(ffn.moe, moe::FusedMoe::create(*layer.moe, weights.moe, plan, pool_, workspace));
       } else {
-        SLUICE_ASSIGN(ffn.dense, moe::DenseFfn::create(spec_.hidden_size, layer.dense_intermediate,
-                                                       moe::Activation::kSilu, weights.dense, wishes.isa, pool_,
-                                                       workspace));
+        SLUICE_ASSIGN(ffn.dense,
+                      moe::DenseFfn::create(spec_.hidden_size, layer.dense_intermediate, moe::Activation::kSilu,
+                                            weights.dense, wishes.isa, pool_, workspace));
       }
       ffn_.push_back(std::move(ffn));
     }
@@ -208,8 +208,7 @@ Result<std::unique_ptr<Model>> Model::load(std::shared_ptr<const Checkpoint> che
   SLUICE_ASSIGN(UnderstoodModel understood, understand(*checkpoint));
   SLUICE_ASSIGN(std::unique_ptr<ModelWeights> weights,
                 bind_weights(std::move(checkpoint), *understood.family, understood.spec, options.progress));
-  auto model =
-      std::make_unique<LoadedModel>(std::move(understood.spec), std::move(weights), options.wishes.isa, pool);
+  auto model = std::make_unique<LoadedModel>(std::move(understood.spec), std::move(weights), options.wishes.isa, pool);
   SLUICE_TRY(model->build_layers(options.wishes));
   return std::unique_ptr<Model>(std::move(model));
 }

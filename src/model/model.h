@@ -18,7 +18,7 @@
 namespace sluice {
 
 struct ModelOptions {
-  moe::PlanWishes wishes;  // wishes.isa is the instruction set of everything
+  moe::PlanWishes wishes;                // wishes.isa is the instruction set of everything
   std::function<void(double)> progress;  // 0 .. 1 while weights are bound; may be empty
 };
 

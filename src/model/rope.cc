@@ -37,8 +37,8 @@ void scale_llama3(const RopeSpec& spec, std::vector<double>& frequencies) {
     if (wavelength > low_wavelength) {
       frequency /= spec.factor;
     } else if (wavelength >= high_wavelength) {
-      const double smooth = (spec.original_context / wavelength - spec.low_freq_factor) /
-                            (spec.high_freq_factor - spec.low_freq_factor);
+      const double smooth =
+          (spec.original_context / wavelength - spec.low_freq_factor) / (spec.high_freq_factor - spec.low_freq_factor);
       frequency = (1.0 - smooth) * frequency / spec.factor + smooth * frequency;
     }
   }
@@ -47,7 +47,10 @@ void scale_llama3(const RopeSpec& spec, std::vector<double>& frequencies) {
 }  // namespace
 
 Rope::Rope(const RopeSpec& spec, const float* factors)
-    : dim_(spec.dim), pairs_(spec.pairs), magnitude_(spec.magnitude), frequencies_(static_cast<std::size_t>(spec.dim / 2)) {
+    : dim_(spec.dim),
+      pairs_(spec.pairs),
+      magnitude_(spec.magnitude),
+      frequencies_(static_cast<std::size_t>(spec.dim / 2)) {
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
     frequencies_[i] = std::pow(spec.base, -2.0 * static_cast<double>(i) / static_cast<double>(spec.dim));
   }

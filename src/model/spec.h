@@ -37,21 +37,21 @@ enum class QkNorm : std::uint8_t { kNone, kPerHead, kFullWidth };
 struct AttentionSpec {
   bool mla = false;
   std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;     // GQA; 1 in effect under MLA
-  std::int64_t head_dim = 0;     // of q and k: nope + rope under MLA
-  std::int64_t value_dim = 0;    // of v
+  std::int64_t kv_heads = 0;      // GQA; 1 in effect under MLA
+  std::int64_t head_dim = 0;      // of q and k: nope + rope under MLA
+  std::int64_t value_dim = 0;     // of v
   std::int64_t kv_lora_rank = 0;  // MLA only, with the four below
   std::int64_t q_lora_rank = 0;   // 0: q straight from the hidden state
   std::int64_t nope_dim = 0;
   std::int64_t rope_dim = 0;
-  float latent_eps = 0.0F;        // of the norms inside MLA (q_a, kv_a); 0: the model's rms_eps
-  double scale = 0.0;            // of q . k
+  float latent_eps = 0.0F;  // of the norms inside MLA (q_a, kv_a); 0: the model's rms_eps
+  double scale = 0.0;       // of q . k
   QkNorm qk_norm = QkNorm::kNone;
-  bool qkv_bias = false;         // under MLA: biases of q_a and kv_a
+  bool qkv_bias = false;  // under MLA: biases of q_a and kv_a
   bool output_bias = false;
-  bool sinks = false;            // one learnt logit per head in the softmax
-  std::int64_t window = 0;       // 0: the whole past; else only distances < window
-  double clip_qkv = 0.0;         // 0: none
+  bool sinks = false;       // one learnt logit per head in the softmax
+  std::int64_t window = 0;  // 0: the whole past; else only distances < window
+  double clip_qkv = 0.0;    // 0: none
 
   // Floats per cached position: keys then values under GQA; latent then rotated key under MLA.
   std::int64_t cache_row() const { return mla ? kv_lora_rank + rope_dim : kv_heads * (head_dim + value_dim); }
@@ -59,7 +59,7 @@ struct AttentionSpec {
 
 struct LayerSpec {
   AttentionSpec attention;
-  std::optional<moe::MoeSpec> moe;   // nullopt: a dense FFN
+  std::optional<moe::MoeSpec> moe;  // nullopt: a dense FFN
   std::int64_t dense_intermediate = 0;
   bool dense_bias = false;
 };

@@ -107,7 +107,8 @@ WeightView transpose_key_part(Binder& binder, const WeightView& kv_b, std::int64
       source = reinterpret_cast<const std::byte*>(row.data());
     }
     for (std::int64_t l = 0; l < latent; ++l) {
-      std::memcpy(out + static_cast<std::size_t>(l * nope + n) * size, source + static_cast<std::size_t>(l) * size, size);
+      std::memcpy(out + static_cast<std::size_t>(l * nope + n) * size, source + static_cast<std::size_t>(l) * size,
+                  size);
     }
   }
   WeightView view;
@@ -228,8 +229,8 @@ Status bind_layer(Binder& binder, const LayerNames& names, const ModelSpec& mode
     return Error(ErrorCode::kCorrupt, fmt::format("{}: layer {} has no experts and no width of a dense FFN",
                                                   binder.checkpoint().path(), names.block));
   }
-  SLUICE_ASSIGN(out.dense, bind_ffn(binder, names.gate, names.up, names.down, hidden, spec.dense_intermediate,
-                                    spec.dense_bias));
+  SLUICE_ASSIGN(out.dense,
+                bind_ffn(binder, names.gate, names.up, names.down, hidden, spec.dense_intermediate, spec.dense_bias));
   return Status::success();
 }
 
@@ -318,7 +319,8 @@ std::string find_non_finite_weight(const Checkpoint& checkpoint) {
     if (!bytes) continue;
     row.resize(static_cast<std::size_t>(cols));
     for (std::int64_t r = 0; r < info.elements() / cols; ++r) {
-      format->decode(info.data.data() + static_cast<std::size_t>(r) * static_cast<std::size_t>(*bytes), row.data(), cols);
+      format->decode(info.data.data() + static_cast<std::size_t>(r) * static_cast<std::size_t>(*bytes), row.data(),
+                     cols);
       for (const float value : row) {
         if (!std::isfinite(value)) return fmt::format("tensor {}, row {}", info.name, r);
       }

@@ -14,11 +14,11 @@
 namespace sluice {
 
 struct AttentionWeights {
-  WeightView q, k, v, o;               // GQA: [heads * head_dim, H] ...; q also under MLA without q_lora
-  WeightView q_a, q_b, kv_a;           // MLA
-  std::vector<WeightView> k_b;         // MLA, per head: [latent, nope] (absorbs q into the latent space)
-  std::vector<WeightView> v_b;         // MLA, per head: [value_dim, latent]
-  const float* q_bias = nullptr;       // also of q_a under MLA
+  WeightView q, k, v, o;          // GQA: [heads * head_dim, H] ...; q also under MLA without q_lora
+  WeightView q_a, q_b, kv_a;      // MLA
+  std::vector<WeightView> k_b;    // MLA, per head: [latent, nope] (absorbs q into the latent space)
+  std::vector<WeightView> v_b;    // MLA, per head: [value_dim, latent]
+  const float* q_bias = nullptr;  // also of q_a under MLA
   const float* k_bias = nullptr;
   const float* v_bias = nullptr;
   const float* kv_a_bias = nullptr;
@@ -27,7 +27,7 @@ struct AttentionWeights {
   const float* k_norm = nullptr;
   const float* q_a_norm = nullptr;
   const float* kv_a_norm = nullptr;
-  const float* sinks = nullptr;        // [heads]
+  const float* sinks = nullptr;  // [heads]
 };
 
 struct LayerWeights {

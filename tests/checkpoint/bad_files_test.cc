@@ -111,7 +111,7 @@ TEST_P(Damage, ChangedBytesAreReadOrRefused) {
   const AllocationProbe probe;
   std::size_t refused = 0;
   // The inner bytes of a long vocabulary are all alike.
-  for (std::size_t i = 0; i < all; i += i > 1500 && i < 6000 ? 7 : 1) {
+  for (std::size_t i = 0; i<all; i += i> 1500 && i < 6000 ? 7 : 1) {
     for (const unsigned flip : {0x01U, 0x80U, 0xFFU}) {
       std::string changed = content_;
       changed[i] = static_cast<char>(static_cast<unsigned char>(changed[i]) ^ flip);

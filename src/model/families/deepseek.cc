@@ -35,8 +35,7 @@ Result<moe::MoeSpec> make_moe(const std::string& path, std::int64_t hidden, cons
   if (facts.groups > 1 && facts.groups_used < facts.groups && facts.groups_used > 0) {
     moe.routing.num_groups = static_cast<std::int32_t>(facts.groups);
     moe.routing.groups_used = static_cast<std::int32_t>(facts.groups_used);
-    moe.routing.group_value =
-        facts.score == moe::Score::kSoftmax ? moe::GroupValue::kMax : moe::GroupValue::kTopTwoSum;
+    moe.routing.group_value = facts.score == moe::Score::kSoftmax ? moe::GroupValue::kMax : moe::GroupValue::kTopTwoSum;
   }
   if (facts.shared > 0) {
     moe.shared = {.count = static_cast<std::int32_t>(facts.shared),
@@ -61,9 +60,9 @@ Result<ModelSpec> from_gguf(const GgufConfig& config) {
   mla.nope_dim = mla.head_dim - mla.rope_dim;
   mla.kv_heads = 1;
   if (mla.nope_dim < 1) {
-    return Error(ErrorCode::kCorrupt, fmt::format("{}: {} is {}, not more than {} = {}", path,
-                                                  config.key("attention.key_length_mla"), mla.head_dim,
-                                                  config.key("rope.dimension_count"), mla.rope_dim));
+    return Error(ErrorCode::kCorrupt,
+                 fmt::format("{}: {} is {}, not more than {} = {}", path, config.key("attention.key_length_mla"),
+                             mla.head_dim, config.key("rope.dimension_count"), mla.rope_dim));
   }
   mla.scale = 1.0 / std::sqrt(static_cast<double>(mla.head_dim));
   if (spec.rope.scaling == RopeScaling::kYarn) {
