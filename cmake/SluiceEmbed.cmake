@@ -30,6 +30,8 @@ function(sluice_embed target name dir)
 .size @name@, . - @name@
 .section .note.GNU-stack, "", @progbits
 ]] @ONLY)
-  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${paths}" LANGUAGE ASM)
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${paths}" LANGUAGE ASM
+    # clang complains of C++ options that mean nothing to an assembler.
+    COMPILE_OPTIONS "$<$<C_COMPILER_ID:Clang>:-Wno-unused-command-line-argument>")
   target_sources(${target} PRIVATE ${source})
 endfunction()
