@@ -43,8 +43,9 @@ void TokenMatcher::add(std::string pattern, const AddedToken& token) {
 void TokenMatcher::finish() {
   std::ranges::stable_sort(patterns_, {}, &Pattern::text);
   // Two tokens that normalize to the same text: the first one is found.
-  const auto same = std::ranges::unique(patterns_, {}, &Pattern::text);
-  patterns_.erase(same.begin(), same.end());
+  // (std::ranges::unique would do, but clang 14 cannot compile it against GCC 12's library.)
+  const auto same = [](const Pattern& a, const Pattern& b) { return a.text == b.text; };
+  patterns_.erase(std::unique(patterns_.begin(), patterns_.end(), same), patterns_.end());
   for (std::uint32_t i = 0; i < patterns_.size(); ++i) {
     Range& range = by_first_byte_[static_cast<unsigned char>(patterns_[i].text[0])];
     if (range.end == 0) range.begin = i;
