@@ -15,15 +15,8 @@ Args rest_of(const Args& args) {
   return rest;
 }
 
-// What an iterator gives that has computed `items` when `status` came. Python computes lazily: an error is met only by
-// a reader. Bounds are not a matter of laziness.
-Result<Value> finish(Runtime& runtime, std::vector<Value> items, const Status& status) {
-  if (status.ok()) return make_iterator(runtime.heap(), std::move(items));
-  if (status.error().code() == ErrorCode::kResource) return status.error();
-  return make_failing_iterator(runtime.heap(), std::move(items), status.error());
-}
-
-Status map_items(Runtime& runtime, const Value& self, const Args& args, std::vector<Value>& result) {
+Result<Value> filter_map(Runtime& runtime, const Value& self, const Args& args) {
+  if (!truthy(self)) return make_iterator(runtime.heap(), {});
   AttributeGetter getter;
   const NativeEntry* filter = nullptr;
   Args rest;
@@ -37,6 +30,7 @@ Status map_items(Runtime& runtime, const Value& self, const Args& args, std::vec
     rest = rest_of(args);
   }
   SLUICE_ASSIGN(const std::vector<Value> items, iterate(runtime, self));
+  std::vector<Value> result;
   result.reserve(items.size());
   const DepthGuard depth(runtime, 2);  // a map may map
   SLUICE_TRY(depth.status());
@@ -45,18 +39,13 @@ Status map_items(Runtime& runtime, const Value& self, const Args& args, std::vec
     SLUICE_TRY(runtime.spend());
     result.push_back(std::move(mapped));
   }
-  return {};
-}
-
-Result<Value> filter_map(Runtime& runtime, const Value& self, const Args& args) {
-  std::vector<Value> result;
-  const Status status = truthy(self) ? map_items(runtime, self, args, result) : Status();
-  return finish(runtime, std::move(result), status);
+  return make_iterator(runtime.heap(), std::move(result));
 }
 
 // select, reject, selectattr, rejectattr: keeps the items for which the test (without one: truth) gives kKeep.
 template <bool kKeep, bool kAttribute>
-Status select_items(Runtime& runtime, const Value& self, const Args& args, std::vector<Value>& result) {
+Result<Value> filter_select(Runtime& runtime, const Value& self, const Args& args) {
+  if (!truthy(self)) return make_iterator(runtime.heap(), {});
   AttributeGetter getter;
   Args rest = args;
   if (kAttribute) {
@@ -70,6 +59,7 @@ Status select_items(Runtime& runtime, const Value& self, const Args& args, std::
     rest = rest_of(rest);
   }
   SLUICE_ASSIGN(const std::vector<Value> items, iterate(runtime, self));
+  std::vector<Value> result;
   for (const Value& item : items) {
     SLUICE_ASSIGN(Value subject, getter.get(runtime, item));
     if (test != nullptr) {
@@ -77,14 +67,7 @@ Status select_items(Runtime& runtime, const Value& self, const Args& args, std::
     }
     if (truthy(subject) == kKeep) result.push_back(item);
   }
-  return {};
-}
-
-template <bool kKeep, bool kAttribute>
-Result<Value> filter_select(Runtime& runtime, const Value& self, const Args& args) {
-  std::vector<Value> result;
-  const Status status = truthy(self) ? select_items<kKeep, kAttribute>(runtime, self, args, result) : Status();
-  return finish(runtime, std::move(result), status);
+  return make_iterator(runtime.heap(), std::move(result));
 }
 
 // Unlike '.', attr does not look into a mapping.

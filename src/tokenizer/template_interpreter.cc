@@ -82,9 +82,6 @@ void Scope::set(NameId name, Value value) {
     }
   }
   variables.emplace_back(name, std::move(value));
-  if (variables.size() <= charged_) return;
-  charged_ = variables.size();
-  heap().charge(*this, sizeof(variables[0]));
 }
 
 Result<std::string> Interpreter::run(const nlohmann::ordered_json& variables, const std::optional<std::tm>& now) {
@@ -129,25 +126,21 @@ Status Interpreter::print(const Value& value) {
 
 // ---- Names
 
-Result<Value> Interpreter::lookup(NameId name) {
-  constexpr std::size_t kNamesPerStep = 32;  // the usual scope has a few
+Value Interpreter::lookup(NameId name) const {
   for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
     for (const auto& [bound, value] : scope->variables) {
       if (bound == name) return value;
     }
-    SLUICE_TRY(runtime_.spend(scope->variables.size() / kNamesPerStep));
   }
   return globals_[name];
 }
 
-Status Interpreter::bind_name(NameId name, Value value) {
+void Interpreter::bind_name(NameId name, Value value) {
   if (scope_) {
-    SLUICE_TRY(runtime_.spend(1 + scope_->variables.size() / 32));
     scope_->set(name, std::move(value));
   } else {
     globals_[name] = std::move(value);
   }
-  return {};
 }
 
 Status Interpreter::assign(const Target& target, const Value& value) {
@@ -155,9 +148,10 @@ Status Interpreter::assign(const Target& target, const Value& value) {
   line_ = target.line;
   switch (target.kind) {
     case Target::Kind::kName:
-      return bind_name(target.name, value);
+      bind_name(target.name, value);
+      return {};
     case Target::Kind::kNamespace: {
-      SLUICE_ASSIGN(const Value holder, lookup(target.name));
+      const Value holder = lookup(target.name);
       if (holder.kind() != Kind::kNamespace) return runtime_error("cannot assign attribute on non-namespace object");
       holder.as_dict().set(runtime_.string(target.attribute), value);
       return {};
@@ -212,7 +206,7 @@ Result<Interpreter::Flow> Interpreter::exec(const Stmt& stmt) {
       return exec_capture(static_cast<const CaptureStmt&>(stmt));
     case StmtKind::kMacro: {
       const auto& macro = static_cast<const MacroStmt&>(stmt);
-      SLUICE_TRY(bind_name(macro.name, make_macro(macro.definition)));
+      bind_name(macro.name, make_macro(macro.definition));
       break;
     }
     case StmtKind::kCallBlock:
@@ -268,7 +262,7 @@ Result<Interpreter::Flow> Interpreter::exec_for(const ForStmt& stmt) {
     if (scope_->shared()) {  // a macro keeps the variables of the last round
       scope_ = runtime_.heap().make<Scope>(scope_->parent);
     } else {
-      scope_->clear();
+      scope_->variables.clear();
     }
     loop->move_to(i);
     scope_->set(program_.loop, Value::object(Kind::kHost, loop.get()));
