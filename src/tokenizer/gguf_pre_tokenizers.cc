@@ -52,6 +52,8 @@ constexpr std::array<Text, 1> kKimiK2 = {R"([\p{Han}]+|)" SLUICE_LEAD SLUICE_UPP
                                          "+" SLUICE_LOWER_NOT_HAN "*" SLUICE_CONTRACTIONS
                                          R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)" SLUICE_SPACES};
 
+// Long classes that clang-format would break anew on every run.
+// clang-format off
 constexpr Text kCjk = "[一-龥ࠀ-一가-퟿]+";
 constexpr std::array<Text, 6> kDeepseekLlm = {
     R"([\r\n])",
@@ -65,6 +67,7 @@ constexpr std::array<Text, 6> kDeepseekLlm = {
     R"(\s+$)",
     kCjk,
     R"(\p{N})"};
+// clang-format on
 constexpr std::array<Text, 5> kDeepseekCoder = {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjk, R"(\p{N})"};
 constexpr std::array<Text, 3> kDeepseekV3 = {
     R"(\p{N}{1,3})", "[一-龥぀-ゟ゠-ヿ]+",
