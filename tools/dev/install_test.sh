@@ -15,17 +15,21 @@ fail() {
 
 step "cmake --install"
 cmake --install "$BUILD" --prefix "$PREFIX" > "$WORK/log" || fail "$(cat "$WORK/log")"
-for file in bin/sluice include/sluice lib/*/libsluice.a share/man/man1/sluice.1 share/doc/sluice/LICENSE \
+for file in bin/sluice include/sluice share/man/man1/sluice.1 share/doc/sluice/LICENSE \
   share/bash-completion/completions/sluice share/zsh/site-functions/_sluice share/fish/vendor_completions.d/sluice.fish; do
   compgen -G "$PREFIX/$file" > /dev/null || fail "$file is not installed"
 done
+
+# lib, or lib/<triplet> on Debian.
+[[ -n $(find "$PREFIX" -name libsluice.a) ]] || fail "libsluice.a is not installed"
 
 step "the installed command, away from the source tree"
 (cd / && "$PREFIX/bin/sluice" --version && "$PREFIX/bin/sluice" run -p "Once upon a time" -n 4 --seed 1 2> /dev/null < /dev/null) |
   sed 's/^/  /'
 step "no library but the packages of the run set"
-ldd "$PREFIX/bin/sluice" | awk '{print $1}' | grep -vE '^(linux-vdso|/lib64/ld-linux|lib(fmt|simdjson|pcre2-8|utf8proc|z|edit|tinfo|bsd|md|stdc\+\+|m|gcc_s|c)\.so)' |
-  sed 's/^/  unexpected: /' | { ! grep .; } || fail "see above"
+unexpected=$(ldd "$PREFIX/bin/sluice" | awk '{print $1}' |
+  grep -vE '^(linux-vdso|/lib64/ld-linux|lib(fmt|simdjson|pcre2-8|utf8proc|z|edit|tinfo|bsd|md|stdc\+\+|m|gcc_s|c)\.so)' || true)
+[[ -z $unexpected ]] || fail "unexpected: $unexpected"
 
 step "man page and completions"
 man --warnings -E UTF-8 -l "$PREFIX/share/man/man1/sluice.1" 2>&1 > /dev/null | { ! grep .; } || fail "man complains"
