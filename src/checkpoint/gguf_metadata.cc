@@ -89,7 +89,8 @@ class MetadataReader {
     MetadataMap map;
     for (std::uint64_t i = 0; i < count; ++i) {
       std::string_view key;
-      SLUICE_TRY(read_string(fmt::format("the key of metadata pair {} of {}", i + 1, count), kMaxKeyLength, key));
+      SLUICE_TRY(read_string([&] { return fmt::format("the key of metadata pair {} of {}", i + 1, count); },
+                             kMaxKeyLength, key));
       if (key.empty() || !is_clean_name(key)) {
         return corrupt("the key of metadata pair {} of {} is '{}', wanted text", i + 1, count, printable(key));
       }
@@ -110,15 +111,16 @@ class MetadataReader {
     return corrupt("truncated: the file ends inside the value of metadata key {}", printable(key));
   }
 
-  // `what` says in a message whose length is wrong.
-  Status read_string(std::string_view what, std::uint64_t limit, std::string_view& text) {
+  // describe() says in a message what the string is.
+  template <typename Describe>
+  Status read_string(Describe&& describe, std::uint64_t limit, std::string_view& text) {
     std::uint64_t length = 0;
-    if (!reader_.read(length)) return corrupt("truncated: the file ends inside {}", what);
+    if (!reader_.read(length)) return corrupt("truncated: the file ends inside {}", describe());
     if (length > reader_.remaining()) {
-      return corrupt("the length of {} is {}, but only {} bytes are left: truncated or corrupt", what, length,
+      return corrupt("the length of {} is {}, but only {} bytes are left: truncated or corrupt", describe(), length,
                      reader_.remaining());
     }
-    if (length > limit) return corrupt("the length of {} is {}, more than the limit of {}", what, length, limit);
+    if (length > limit) return corrupt("the length of {} is {}, more than the limit of {}", describe(), length, limit);
     reader_.take(length, text);
     return Status::success();
   }
@@ -140,7 +142,7 @@ class MetadataReader {
       }
       case ValueType::kString: {
         std::string_view text;
-        SLUICE_TRY(read_string(fmt::format("metadata key {}", printable(key)), kNoLimit, text));
+        SLUICE_TRY(read_string([&] { return fmt::format("metadata key {}", printable(key)); }, kNoLimit, text));
         return MetaValue{text};
       }
       case ValueType::kArray: {
@@ -208,7 +210,7 @@ class MetadataReader {
     for (Widened<T>& value : values) {
       T number{};
       reader_.read(number);  // check_count saw that all are there
-      value = number;
+      value = static_cast<Widened<T>>(number);
     }
     return MetaArray(std::move(values));
   }

@@ -25,7 +25,7 @@ static_assert(kMaxArrayElements * sizeof(std::string_view) <= kMaxAllocation);
 inline constexpr std::size_t kMaxHeaderBytes = std::size_t{48} << 20U;
 
 // config.json and the like: a value takes up to 16 bytes of memory in a row for 2 bytes of text.
-inline constexpr std::size_t kMaxJsonBytes = std::size_t{2} << 20U;
+inline constexpr std::size_t kMaxJsonBytes = std::size_t{4} << 20U;
 // Nesting of any JSON: copying and printing nlohmann's values recurses.
 inline constexpr int kMaxJsonDepth = 64;
 

@@ -61,6 +61,8 @@ bool wants_progress(const Arguments& arguments);
 std::string explain_plans(const Engine& engine);
 // "0, 3-5": rising numbers for people; "none" for no number.
 std::string ranges(std::span<const std::size_t> numbers);
+// "layer 3", "layers 0, 3-5".
+std::string layers_of(std::span<const std::size_t> numbers);
 
 // Whole program: parses, applies settings, dispatches, prints errors. Returns the exit code.
 int main_entry(Env& env, std::span<const std::string> args);

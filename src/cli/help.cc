@@ -51,6 +51,7 @@ std::string help_text(const CommandRow& command) {
   if (command.options.empty()) return out;
   out += "\noptions:\n";
   for (const std::string_view key : command.options) out += option_line(*find_option_key(key));
+  out += option_line({.names = "--help -h", .kind = ValueKind::kFlag, .value = {}, .help = "this text"});
   out += '\n' + fold(
                     "Options that describe no single run can also be set as SLUICE_<NAME> (SLUICE_TOP_K=20) or in "
                     "~/.config/sluice/config.toml (top-k = 20). A flag --x is switched off by --no-x.",

@@ -132,13 +132,13 @@ void report_model(Report& report, const Checkpoint& checkpoint, const Understood
   report.line("context", fmt::format("{}", spec.context_length));
   Json layers = Json::array();
   for (const auto& [text, where] : alike(spec, [](const LayerSpec& l) { return describe_attention(l.attention); })) {
-    report.line("attention", fmt::format("layers {}: {}", ranges(where), text));
+    report.line("attention", fmt::format("{}: {}", layers_of(where), text));
   }
   report.line("RoPE", describe_rope(spec.rope));
   for (const auto& [text, where] : alike(spec, [](const LayerSpec& l) {
          return l.moe ? describe_moe(*l.moe) : fmt::format("dense, width {}", l.dense_intermediate);
        })) {
-    report.line("feed forward", fmt::format("layers {}: {}", ranges(where), text));
+    report.line("feed forward", fmt::format("{}: {}", layers_of(where), text));
   }
   report.line("memory needed", fmt::format("weights {} + KV cache {} for {} tokens ({} per token)",
                                            human(static_cast<double>(checkpoint.file_bytes())), human(kv_context),

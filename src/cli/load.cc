@@ -53,6 +53,10 @@ std::string ranges(std::span<const std::size_t> numbers) {
   return out.empty() ? "none" : out;
 }
 
+std::string layers_of(std::span<const std::size_t> numbers) {
+  return fmt::format("{} {}", numbers.size() == 1 ? "layer" : "layers", ranges(numbers));
+}
+
 std::string explain_plans(const Engine& engine) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> alike;
   for (std::size_t i = 0; i < engine.spec().layers.size(); ++i) {
@@ -66,7 +70,7 @@ std::string explain_plans(const Engine& engine) {
   if (alike.empty()) return "this model has no layer with experts, so there is nothing to plan\n";
   std::string out;
   for (const auto& [text, layers] : alike) {
-    out += fmt::format("plan of {} {}\n{}", layers.size() == 1 ? "layer" : "layers", ranges(layers), text);
+    out += fmt::format("plan of {}\n{}", layers_of(layers), text);
     if (!text.ends_with('\n')) out += '\n';
   }
   return out;

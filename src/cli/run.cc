@@ -22,20 +22,26 @@ std::optional<std::string> positional_prompt(const Arguments& arguments) {
   return arguments.positionals.back();
 }
 
+// Editors and echo(1) end a text with a newline that is not meant for the model.
+std::string without_newline(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
 // nullopt: none is given and there is a terminal to ask on.
 Result<std::optional<std::string>> find_prompt(Env& env, const Arguments& arguments) {
   std::optional<std::string> prompt = positional_prompt(arguments);
   if (prompt) return prompt;
   if (arguments.has("file")) {
-    SLUICE_ASSIGN(prompt, read_file(env, arguments.text("file"), kMaxPrompt));
-    return prompt;
+    SLUICE_ASSIGN(std::string input, read_file(env, arguments.text("file"), kMaxPrompt));
+    return std::optional(without_newline(std::move(input)));
   }
   const std::string text = arguments.text("prompt", "-");
   if (text != "-") return std::optional(text);
   if (arguments.has("prompt") || !stdin_is_terminal()) {
     SLUICE_ASSIGN(std::string input, read_stdin(kMaxPrompt));
-    while (!input.empty() && (input.back() == '\n' || input.back() == '\r')) input.pop_back();  // echo(1) adds one
-    return std::optional(std::move(input));
+    return std::optional(without_newline(std::move(input)));
   }
   if (!stdout_is_terminal()) return std::optional<std::string>("");
   return prompt;

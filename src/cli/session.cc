@@ -29,6 +29,8 @@ Result<GenerationResult> Session::generate(const std::vector<std::int32_t>& toke
       *sequence, rest, sampling, stop,
       [&](std::string_view text) {
         progress.finish();
+        // SentencePiece-style models begin an answer with the space that templates write themselves.
+        if (conversation && last_text.empty() && text.starts_with(' ')) text.remove_prefix(1);
         last_text += text;
         output_closed = output_closed || !write_out(text);
         return !output_closed && signals::pending() == 0;

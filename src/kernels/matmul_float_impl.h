@@ -127,7 +127,8 @@ struct MatmulFloat {
                             std::int64_t depth) {
     std::int64_t r = 0;
     for (; r + kRows <= batch.rows; r += kRows) multiply<Row, Channels, kRows>(batch, w, n, r, k, depth);
-    for (; r < batch.rows; ++r) multiply<Row, Channels, 1>(batch, w, n, r, k, depth);
+    for (; r + 2 <= batch.rows; r += 2) multiply<Row, Channels, 2>(batch, w, n, r, k, depth);
+    if (r < batch.rows) multiply<Row, Channels, 1>(batch, w, n, r, k, depth);
   }
 
   SLUICE_INLINE static const float* scales_of(const WeightView& weight, std::int64_t n) {

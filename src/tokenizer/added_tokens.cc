@@ -107,6 +107,8 @@ void TokenMatcher::split(std::string_view text, std::vector<TextSegment>& segmen
     begin = std::max(begin, done);
     if (token.lstrip) begin -= std::min(spaces_at_end(text.substr(0, begin)), begin - done);
     if (token.rstrip) end += spaces_at_begin(text.substr(end));
+    // Nothing is left of a token between spaces that the one before took, unless it must have its own text.
+    if (token.lstrip && begin >= end) continue;
     const auto span = [](std::size_t from, std::size_t to) {
       return TextSpan{static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)};
     };

@@ -38,30 +38,38 @@ std::int32_t CharacterTable::find(std::string_view character, char32_t value) co
   return vocabulary_->find(character).value_or(-1);
 }
 
+void CharacterTable::finish(std::optional<BpeSymbol>& unk, std::vector<BpeSymbol>& symbols) {
+  if (unk) symbols.push_back(*unk);
+  unk.reset();
+}
+
+void CharacterTable::append(const BpeSymbol& symbol, std::optional<BpeSymbol>& unk, std::vector<BpeSymbol>& symbols) {
+  finish(unk, symbols);
+  symbols.push_back(symbol);
+}
+
 void CharacterTable::append_unknown(std::string_view text, std::uint32_t begin, std::uint32_t end, bool valid,
-                                    bool& unk_open, std::vector<BpeSymbol>& symbols) const {
+                                    std::optional<BpeSymbol>& unk, std::vector<BpeSymbol>& symbols) const {
   const auto byte_at = [&](std::uint32_t at) { return byte_tokens_[static_cast<unsigned char>(text[at])]; };
   if (policy_.byte_fallback) {
     bool all = true;
     for (std::uint32_t at = begin; at < end; ++at) all = all && byte_at(at) >= 0;
     if (all) {
       for (std::uint32_t at = begin; at < end; ++at) symbols.push_back({byte_at(at), at, at + 1});
-      unk_open = false;
       return;
     }
   }
   if (!valid && replacement_ >= 0) {
-    symbols.push_back({replacement_, begin, end});
-    unk_open = false;
+    append({replacement_, begin, end}, unk, symbols);
     return;
   }
   if (!policy_.unk) return;
-  if (policy_.fuse_unk && unk_open) {
-    symbols.back().end = end;
+  if (unk && policy_.fuse_unk) {
+    unk->end = end;
     return;
   }
-  symbols.push_back({*policy_.unk, begin, end});
-  unk_open = true;
+  finish(unk, symbols);
+  unk = {*policy_.unk, begin, end};
 }
 
 MergeTable::MergeTable(std::size_t expected) {
@@ -72,7 +80,7 @@ MergeTable::MergeTable(std::size_t expected) {
 
 std::size_t MergeTable::slot_of(std::uint64_t pair) const {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t at = static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15U) >> 32U) & mask;
+  std::size_t at = place(pair);
   while (slots_[at].pair != pair && slots_[at].pair != Slot::kFree) at = (at + 1) & mask;
   return at;
 }
@@ -92,6 +100,36 @@ void MergeTable::add(std::int32_t left, std::int32_t right, BpeJoin join, bool r
   slot = {pair, join};
 }
 
+MergeReader::MergeReader(const Vocabulary& vocabulary, MergeTable& table, bool replace)
+    : vocabulary_(&vocabulary), table_(&table), replace_(replace), joined_(kBatch) {}
+
+void MergeReader::add(std::string_view left, std::string_view right, std::uint32_t rank) {
+  std::string& joined = joined_[ranks_.size()];
+  joined.assign(left);
+  joined += right;
+  texts_.insert(texts_.end(), {left, right, joined});
+  ranks_.push_back(rank);
+  if (ranks_.size() == kBatch) flush();
+}
+
+void MergeReader::flush() {
+  ids_.resize(texts_.size());
+  vocabulary_->find_all(texts_, ids_);
+  for (std::size_t i = 0; i < ids_.size(); i += 3) table_->prefetch(ids_[i], ids_[i + 1]);
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const std::int32_t left = ids_[3 * i];
+    const std::int32_t right = ids_[3 * i + 1];
+    const std::int32_t joined = ids_[3 * i + 2];
+    if (left >= 0 && right >= 0 && joined >= 0) {
+      table_->add(left, right, {ranks_[i], joined}, replace_);
+    } else if (unknown_++ == 0) {
+      first_unknown_ = ranks_[i];
+    }
+  }
+  texts_.clear();
+  ranks_.clear();
+}
+
 MergeBpe::MergeBpe(const Vocabulary& vocabulary, const Options& options, MergeTable merges)
     : vocabulary_(&vocabulary),
       options_(options),
@@ -106,16 +144,16 @@ void MergeBpe::encode(std::string_view word, BpeScratch& scratch, std::vector<st
     }
   }
   scratch.symbols.clear();
-  bool unk_open = false;
+  std::optional<BpeSymbol> unk;
   for_each_character(word, [&](std::uint32_t begin, std::uint32_t end, char32_t value, bool valid) {
     const std::int32_t id = valid ? characters_.find(word.substr(begin, end - begin), value) : -1;
     if (id < 0) {
-      characters_.append_unknown(word, begin, end, valid, unk_open, scratch.symbols);
+      characters_.append_unknown(word, begin, end, valid, unk, scratch.symbols);
     } else {
-      scratch.symbols.push_back({id, begin, end});
-      unk_open = false;
+      CharacterTable::append({id, begin, end}, unk, scratch.symbols);
     }
   });
+  CharacterTable::finish(unk, scratch.symbols);
   merge_symbols(scratch,
                 [&](const BpeSymbol& left, const BpeSymbol& right) { return merges_.find(left.id, right.id); });
   for (const BpeSymbol& symbol : scratch.symbols) ids.push_back(symbol.id);
@@ -162,7 +200,7 @@ void ScoreBpe::encode(std::string_view word, BpeScratch& scratch, std::vector<st
 
   std::vector<BpeSymbol> rest(scratch.symbols.rbegin(), scratch.symbols.rend());
   std::vector<BpeSymbol> out;
-  bool unk_open = false;
+  std::optional<BpeSymbol> unk;
   while (!rest.empty()) {
     const BpeSymbol symbol = rest.back();
     rest.pop_back();
@@ -178,13 +216,13 @@ void ScoreBpe::encode(std::string_view word, BpeScratch& scratch, std::vector<st
       continue;
     }
     if (symbol.id >= 0) {
-      out.push_back(symbol);
-      unk_open = false;
+      CharacterTable::append(symbol, unk, out);
     } else {
-      characters_.append_unknown(word, symbol.begin, symbol.end, unicode::decode_utf8(word, symbol.begin).valid(),
-                                 unk_open, out);
+      characters_.append_unknown(word, symbol.begin, symbol.end, unicode::decode_utf8(word, symbol.begin).valid(), unk,
+                                 out);
     }
   }
+  CharacterTable::finish(unk, out);
   for (const BpeSymbol& symbol : out) ids.push_back(symbol.id);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -36,10 +37,14 @@ class CharacterTable {
   CharacterTable(const Vocabulary& vocabulary, const UnknownPolicy& policy);
 
   std::int32_t find(std::string_view character, char32_t value) const;  // -1 if no token is this character
-  // Appends what stands for a character (or an invalid byte) without a token. `unk_open`: an unk for the characters
-  // before is the last symbol.
-  void append_unknown(std::string_view text, std::uint32_t begin, std::uint32_t end, bool valid, bool& unk_open,
-                      std::vector<BpeSymbol>& symbols) const;
+  // Appends the token of a known character, behind the unk that waits.
+  static void append(const BpeSymbol& symbol, std::optional<BpeSymbol>& unk, std::vector<BpeSymbol>& symbols);
+  // Appends what stands for a character (or an invalid byte) without a token. An unk waits in `unk` for what comes
+  // next, to be fused with it; bytes overtake it, as in the tokenizers library.
+  void append_unknown(std::string_view text, std::uint32_t begin, std::uint32_t end, bool valid,
+                      std::optional<BpeSymbol>& unk, std::vector<BpeSymbol>& symbols) const;
+  // At the end of the word.
+  static void finish(std::optional<BpeSymbol>& unk, std::vector<BpeSymbol>& symbols);
 
  private:
   const Vocabulary* vocabulary_;
@@ -56,10 +61,9 @@ class MergeTable {
   // A pair that is there already takes the new join if `replace`: the later merge counts in tokenizer.json, the earlier
   // in GGUF files.
   void add(std::int32_t left, std::int32_t right, BpeJoin join, bool replace);
-  BpeJoin find(std::int32_t left, std::int32_t right) const {
-    const Slot& slot = slots_[slot_of(key(left, right))];
-    return slot.join;
-  }
+  // Asks for the memory that add() and find() of the pair will touch.
+  void prefetch(std::int32_t left, std::int32_t right) const { __builtin_prefetch(&slots_[place(key(left, right))]); }
+  BpeJoin find(std::int32_t left, std::int32_t right) const { return slots_[slot_of(key(left, right))].join; }
 
  private:
   struct Slot {
@@ -70,10 +74,39 @@ class MergeTable {
   static std::uint64_t key(std::int32_t left, std::int32_t right) {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32U | static_cast<std::uint32_t>(right);
   }
+  std::size_t place(std::uint64_t pair) const {
+    return static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15U) >> 32U) & (slots_.size() - 1);
+  }
   std::size_t slot_of(std::uint64_t pair) const;
 
   std::vector<Slot> slots_;  // a power of two, at most two thirds full
   std::size_t used_ = 0;
+};
+
+// Collects merges as texts and adds them to a table in batches.
+class MergeReader {
+ public:
+  // `replace`: see MergeTable::add.
+  MergeReader(const Vocabulary& vocabulary, MergeTable& table, bool replace);
+  // The texts must stay valid until the next flush(). Ranks are counted by the caller.
+  void add(std::string_view left, std::string_view right, std::uint32_t rank);
+  void flush();
+
+  // Merges of which a part or the whole is no token; they are left out.
+  std::size_t unknown() const { return unknown_; }
+  std::uint32_t first_unknown() const { return first_unknown_; }
+
+ private:
+  static constexpr std::size_t kBatch = 64;
+  const Vocabulary* vocabulary_;
+  MergeTable* table_;
+  bool replace_;
+  std::vector<std::string_view> texts_;  // left, right, joined
+  std::vector<std::int32_t> ids_;
+  std::vector<std::uint32_t> ranks_;
+  std::vector<std::string> joined_;
+  std::size_t unknown_ = 0;
+  std::uint32_t first_unknown_ = 0;
 };
 
 // Merges by rank.

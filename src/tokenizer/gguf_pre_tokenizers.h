@@ -15,10 +15,11 @@ namespace sluice {
 // One rule of splitting, which several names share.
 struct GgufPreTokenizer {
   std::span<const std::string_view> names;
-  std::span<const std::string_view> patterns;  // one after the other; matches and what is between are pieces
-  bool nfc = false;                            // the models' own tokenizers normalize first
-  bool ignore_merges = false;                  // a word that is a token is taken whole
-  bool add_bos = false;                        // unless tokenizer.ggml.add_bos_token says otherwise
+  std::span<const std::string_view> patterns;            // one after the other; matches and what is between are pieces
+  bool nfc = false;                                      // the models' own tokenizers normalize first
+  bool ignore_merges = false;                            // a word that is a token is taken whole
+  bool add_bos = false;                                  // unless tokenizer.ggml.add_bos_token says otherwise
+  std::span<const std::string_view> byte_patterns = {};  // applied to the text in the byte alphabet
 };
 
 // Empty name: "default". Errors: kUnsupported, naming the name and those that are known.

@@ -15,6 +15,7 @@ Status AttributeGetter::parse(Runtime& runtime, const Value& attribute) {
     return {};
   }
   std::string_view rest = attribute.as_string();
+  SLUICE_TRY(runtime.spend_bytes(rest.size()));
   while (true) {
     SLUICE_TRY(runtime.spend());
     const std::size_t dot = rest.find('.');
@@ -50,8 +51,10 @@ Result<std::vector<AttributeGetter>> split_attributes(Runtime& runtime, const Va
   }
 }
 
-Value fold_case(Runtime& runtime, const Value& value) {
-  return value.is_string() ? runtime.string(to_lower(value.as_string())) : value;
+Result<Value> fold_case(Runtime& runtime, const Value& value) {
+  if (!value.is_string()) return value;
+  SLUICE_TRY(runtime.spend_bytes(8 * value.as_string().size()));
+  return runtime.string(to_lower(value.as_string()));
 }
 
 }  // namespace sluice::jinja

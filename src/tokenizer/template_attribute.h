@@ -26,6 +26,6 @@ class AttributeGetter {
 Result<std::vector<AttributeGetter>> split_attributes(Runtime& runtime, const Value& attributes);
 
 // A string in lower case; other values as they are. What sorting "ignoring case" compares.
-Value fold_case(Runtime& runtime, const Value& value);
+Result<Value> fold_case(Runtime& runtime, const Value& value);
 
 }  // namespace sluice::jinja

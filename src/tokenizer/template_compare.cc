@@ -59,6 +59,7 @@ Result<bool> equal_items(Runtime& runtime, const std::vector<Value>& a, const st
 Result<bool> equal_dicts(Runtime& runtime, DictObject& a, DictObject& b) {
   if (a.size() != b.size()) return false;
   for (const auto& [key, value] : a.entries()) {
+    SLUICE_TRY(require_key(runtime, key));
     const Value* other = b.find(key);
     if (other == nullptr) return false;
     SLUICE_ASSIGN(const bool same, equals(runtime, value, *other));
@@ -72,8 +73,8 @@ Result<bool> equal_views(Runtime& runtime, DictViewObject& a, DictViewObject& b)
   if (a.part != b.part || a.part == ViewPart::kValues) return &a == &b;
   if (a.part == ViewPart::kItems) return equal_dicts(runtime, *a.dict, *b.dict);
   if (a.dict->size() != b.dict->size()) return false;
-  SLUICE_TRY(runtime.spend(a.dict->size()));
   for (const auto& entry : a.dict->entries()) {
+    SLUICE_TRY(require_key(runtime, entry.first));
     if (b.dict->find(entry.first) == nullptr) return false;
   }
   return true;
@@ -97,6 +98,8 @@ Result<bool> equals(Runtime& runtime, const Value& a, const Value& b) {
   SLUICE_TRY(depth.status());
   switch (a.kind()) {
     case Kind::kString:
+      if (a.as_string().size() != b.as_string().size()) return false;
+      SLUICE_TRY(runtime.spend_bytes(a.as_string().size()));
       return a.as_string() == b.as_string();
     case Kind::kList:
     case Kind::kTuple:
@@ -135,7 +138,10 @@ Result<bool> compare(Runtime& runtime, CompareOp op, const Value& a, const Value
   SLUICE_TRY(runtime.spend());
   if (a.is_number() && b.is_number()) return ordered(op, compare_numbers(a, b));
   // Bytes of UTF-8 have the order of their characters.
-  if (a.is_string() && b.is_string()) return ordered(op, a.as_string() <=> b.as_string());
+  if (a.is_string() && b.is_string()) {
+    SLUICE_TRY(runtime.spend_bytes(std::min(a.as_string().size(), b.as_string().size())));
+    return ordered(op, a.as_string() <=> b.as_string());
+  }
   if (a.kind() == b.kind() && (a.is_list() || a.is_tuple())) {
     const DepthGuard depth(runtime);
     SLUICE_TRY(depth.status());
@@ -158,11 +164,11 @@ Result<bool> contains(Runtime& runtime, const Value& container, const Value& ite
       return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
     }
     case Kind::kDict:
-      SLUICE_TRY(require_key(item));
+      SLUICE_TRY(require_key(runtime, item));
       return container.as_dict().find(item) != nullptr;
     case Kind::kDictView:
       if (container.as_view().part == ViewPart::kKeys) {
-        SLUICE_TRY(require_key(item));
+        SLUICE_TRY(require_key(runtime, item));
         return container.as_view().dict->find(item) != nullptr;
       }
       break;
@@ -189,7 +195,7 @@ Result<bool> contains(Runtime& runtime, const Value& container, const Value& ite
   }
   SLUICE_ASSIGN(const std::vector<Value> items, iterate(runtime, container));
   for (const Value& candidate : items) {
-    if (candidate.same_as(item)) return true;  // identity first, as Python: NaN is in [NaN]
+    if (item.is_float() && candidate.same_as(item)) return true;  // identity first, as Python: NaN is in [NaN]
     SLUICE_ASSIGN(const bool same, equals(runtime, candidate, item));
     if (same) return true;
   }

@@ -67,7 +67,7 @@ Value Interpreter::eval_literal(const LiteralExpr& expr) {
 }
 
 Result<Value> Interpreter::eval_name(const NameExpr& expr) {
-  Value value = lookup(expr.name);
+  SLUICE_ASSIGN(Value value, lookup(expr.name));
   if (!value.is_missing()) return value;
   const std::string& name = program_.names[expr.name];
   if (const std::string_view reason = refused_global(name); !reason.empty()) {
@@ -263,7 +263,7 @@ Result<Value> Interpreter::eval_dict(const DictExpr& expr) {
     SLUICE_ASSIGN(Value key, eval(*key_expr));
     SLUICE_ASSIGN(Value value, eval(*value_expr));
     line_ = expr.line;
-    SLUICE_TRY(require_key(key));
+    SLUICE_TRY(require_key(runtime_, key));
     dict->set(std::move(key), std::move(value));
   }
   return Value::object(Kind::kDict, dict.get());

@@ -377,7 +377,9 @@ Result<ExprPtr> ExpressionParser::parse_subscript(ExprPtr object) {
   }
   skip();  // '['
   ExprPtr start;
-  if (!at_operator(":")) {
+  if (at_operator("]")) {  // a[] subscripts with the empty tuple
+    start = std::make_unique<ItemsExpr>(ExprKind::kTuple, at_line);
+  } else if (!at_operator(":")) {
     SLUICE_ASSIGN(start, parse_expression());
     if (at_operator(",")) {  // a[1, 2] subscripts with a tuple
       auto tuple = std::make_unique<ItemsExpr>(ExprKind::kTuple, at_line);
@@ -390,14 +392,14 @@ Result<ExprPtr> ExpressionParser::parse_subscript(ExprPtr object) {
       }
       start = std::move(tuple);
     }
-    if (!at_operator(":")) {
-      SLUICE_TRY(expect_operator("]"));
-      auto subscript = std::make_unique<SubscriptExpr>(at_line);
-      subscript->object = std::move(object);
-      subscript->key = std::move(start);
-      SLUICE_TRY(grow(*subscript, {subscript->object.get(), subscript->key.get()}));
-      return ExprPtr(std::move(subscript));
-    }
+  }
+  if (!at_operator(":")) {
+    SLUICE_TRY(expect_operator("]"));
+    auto subscript = std::make_unique<SubscriptExpr>(at_line);
+    subscript->object = std::move(object);
+    subscript->key = std::move(start);
+    SLUICE_TRY(grow(*subscript, {subscript->object.get(), subscript->key.get()}));
+    return ExprPtr(std::move(subscript));
   }
   auto slice = std::make_unique<SliceExpr>(at_line);
   slice->object = std::move(object);
@@ -434,6 +436,7 @@ Status ExpressionParser::parse_arguments(CallArguments& arguments) {
       SLUICE_ASSIGN(arguments.double_star, parse_expression());
     } else if (current().kind == TokenKind::kName && next().kind == TokenKind::kOperator && next().text == "=") {
       std::string name(current().text);
+      if (arguments.named.size() == kMaxNamedArguments) return fail("too many arguments");
       for (const auto& argument : arguments.named) {
         if (argument.first == name) return fail("the argument '" + name + "' is given twice");
       }

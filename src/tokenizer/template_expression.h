@@ -20,6 +20,9 @@ class ExpressionParser {
       : limits_(limits), tokens_(source.tokens), program_(std::make_unique<Program>()) {}
 
  protected:
+  // Of a call and a macro: looking for a name among them is linear.
+  static constexpr std::size_t kMaxNamedArguments = 1000;
+
   // ---- Tokens
 
   const Token& current() const { return tokens_[at_]; }

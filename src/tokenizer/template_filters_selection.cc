@@ -15,8 +15,15 @@ Args rest_of(const Args& args) {
   return rest;
 }
 
-Result<Value> filter_map(Runtime& runtime, const Value& self, const Args& args) {
-  if (!truthy(self)) return make_iterator(runtime.heap(), {});
+// What an iterator gives that has computed `items` when `status` came. Python computes lazily: an error is met only by
+// a reader. Bounds are not a matter of laziness.
+Result<Value> finish(Runtime& runtime, std::vector<Value> items, const Status& status) {
+  if (status.ok()) return make_iterator(runtime.heap(), std::move(items));
+  if (status.error().code() == ErrorCode::kResource) return status.error();
+  return make_failing_iterator(runtime.heap(), std::move(items), status.error());
+}
+
+Status map_items(Runtime& runtime, const Value& self, const Args& args, std::vector<Value>& result) {
   AttributeGetter getter;
   const NativeEntry* filter = nullptr;
   Args rest;
@@ -30,7 +37,6 @@ Result<Value> filter_map(Runtime& runtime, const Value& self, const Args& args) 
     rest = rest_of(args);
   }
   SLUICE_ASSIGN(const std::vector<Value> items, iterate(runtime, self));
-  std::vector<Value> result;
   result.reserve(items.size());
   const DepthGuard depth(runtime, 2);  // a map may map
   SLUICE_TRY(depth.status());
@@ -39,13 +45,18 @@ Result<Value> filter_map(Runtime& runtime, const Value& self, const Args& args) 
     SLUICE_TRY(runtime.spend());
     result.push_back(std::move(mapped));
   }
-  return make_iterator(runtime.heap(), std::move(result));
+  return {};
+}
+
+Result<Value> filter_map(Runtime& runtime, const Value& self, const Args& args) {
+  std::vector<Value> result;
+  const Status status = truthy(self) ? map_items(runtime, self, args, result) : Status();
+  return finish(runtime, std::move(result), status);
 }
 
 // select, reject, selectattr, rejectattr: keeps the items for which the test (without one: truth) gives kKeep.
 template <bool kKeep, bool kAttribute>
-Result<Value> filter_select(Runtime& runtime, const Value& self, const Args& args) {
-  if (!truthy(self)) return make_iterator(runtime.heap(), {});
+Status select_items(Runtime& runtime, const Value& self, const Args& args, std::vector<Value>& result) {
   AttributeGetter getter;
   Args rest = args;
   if (kAttribute) {
@@ -59,7 +70,6 @@ Result<Value> filter_select(Runtime& runtime, const Value& self, const Args& arg
     rest = rest_of(rest);
   }
   SLUICE_ASSIGN(const std::vector<Value> items, iterate(runtime, self));
-  std::vector<Value> result;
   for (const Value& item : items) {
     SLUICE_ASSIGN(Value subject, getter.get(runtime, item));
     if (test != nullptr) {
@@ -67,7 +77,14 @@ Result<Value> filter_select(Runtime& runtime, const Value& self, const Args& arg
     }
     if (truthy(subject) == kKeep) result.push_back(item);
   }
-  return make_iterator(runtime.heap(), std::move(result));
+  return {};
+}
+
+template <bool kKeep, bool kAttribute>
+Result<Value> filter_select(Runtime& runtime, const Value& self, const Args& args) {
+  std::vector<Value> result;
+  const Status status = truthy(self) ? select_items<kKeep, kAttribute>(runtime, self, args, result) : Status();
+  return finish(runtime, std::move(result), status);
 }
 
 // Unlike '.', attr does not look into a mapping.

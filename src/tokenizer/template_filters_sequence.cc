@@ -94,7 +94,10 @@ Result<Value> filter_sort(Runtime& runtime, const Value& self, const Args& args)
     std::vector<Value> parts;
     for (const AttributeGetter& getter : getters) {
       SLUICE_ASSIGN(Value part, getter.get(runtime, item));
-      parts.push_back(fold ? fold_case(runtime, part) : std::move(part));
+      if (fold) {
+        SLUICE_ASSIGN(part, fold_case(runtime, part));
+      }
+      parts.push_back(std::move(part));
     }
     // A list even of one: lists find equal parts first, and so sort undefined ones without an error.
     keys.push_back(runtime.list(std::move(parts)));
@@ -112,8 +115,10 @@ Result<Value> filter_unique(Runtime& runtime, const Value& self, const Args& arg
   std::vector<Value> result;
   for (const Value& item : items) {
     SLUICE_ASSIGN(Value key, getter.get(runtime, item));
-    if (!truthy(bound[0])) key = fold_case(runtime, key);
-    SLUICE_TRY(require_key(key));
+    if (!truthy(bound[0])) {
+      SLUICE_ASSIGN(key, fold_case(runtime, key));
+    }
+    SLUICE_TRY(require_key(runtime, key));
     if (seen->find(key) != nullptr) continue;
     seen->set(std::move(key), Value::none());
     result.push_back(item);
@@ -132,7 +137,9 @@ Result<Value> filter_extreme(Runtime& runtime, const Value& self, const Args& ar
   Value best_key;
   for (std::size_t i = 0; i < items.size(); ++i) {
     SLUICE_ASSIGN(Value key, getter.get(runtime, items[i]));
-    if (!truthy(bound[0])) key = fold_case(runtime, key);
+    if (!truthy(bound[0])) {
+      SLUICE_ASSIGN(key, fold_case(runtime, key));
+    }
     bool better = i == 0;
     if (!better) {
       SLUICE_ASSIGN(better, compare(runtime, kOp, key, best_key));
@@ -210,7 +217,10 @@ Result<Value> filter_groupby(Runtime& runtime, const Value& self, const Args& ar
   std::vector<Value> keys;
   for (const Value& item : items) {
     SLUICE_ASSIGN(Value key, getter.get(runtime, item));
-    keys.push_back(fold ? fold_case(runtime, key) : std::move(key));
+    if (fold) {
+      SLUICE_ASSIGN(key, fold_case(runtime, key));
+    }
+    keys.push_back(std::move(key));
   }
   std::vector<Value> sorted_keys = keys;
   SLUICE_TRY(sort_values(runtime, items, keys, false));
@@ -242,7 +252,9 @@ std::vector<Value> entries_of(Runtime& runtime, const Value& dict) {
 Result<Value> filter_items(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_TRY(bind_none("items", args));
   if (self.is_undefined()) return make_iterator(runtime.heap(), {});
-  if (!self.is_dict()) return runtime_error("Can only get item pairs from a mapping.");
+  if (!self.is_dict()) {
+    return make_failing_iterator(runtime.heap(), {}, runtime_error("Can only get item pairs from a mapping."));
+  }
   SLUICE_TRY(runtime.spend(1 + self.as_dict().size()));
   return make_iterator(runtime.heap(), entries_of(runtime, self));
 }
@@ -261,8 +273,11 @@ Result<Value> filter_dictsort(Runtime& runtime, const Value& self, const Args& a
   std::vector<Value> entries = entries_of(runtime, self);
   std::vector<Value> keys;
   for (const Value& entry : entries) {
-    const Value& key = entry.items()[part];
-    keys.push_back(truthy(bound[0]) ? key : fold_case(runtime, key));
+    Value key = entry.items()[part];
+    if (!truthy(bound[0])) {
+      SLUICE_ASSIGN(key, fold_case(runtime, key));
+    }
+    keys.push_back(std::move(key));
   }
   SLUICE_TRY(sort_values(runtime, entries, keys, truthy(bound[2])));
   return runtime.list(std::move(entries));

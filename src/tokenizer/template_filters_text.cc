@@ -160,8 +160,6 @@ Result<Value> filter_wordcount(Runtime& runtime, const Value& self, const Args& 
 
 Result<Value> filter_truncate(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_ASSIGN(const auto bound, bind("truncate", args, {"length", "killwords", "end", "leeway"}));
-  SLUICE_TRY(require_defined(self));
-  if (!self.is_string()) return runtime_error("truncate needs a string, not '" + std::string(type_name(self)) + "'");
   std::size_t length = 255;
   std::size_t leeway = 5;
   Value end = runtime.string("...");
@@ -176,9 +174,11 @@ Result<Value> filter_truncate(Runtime& runtime, const Value& self, const Args& a
   }
   const std::size_t end_length = end.as_string_object().length();
   if (length < end_length) return runtime_error("truncate needs a length of at least that of its end");
+  SLUICE_ASSIGN(const std::size_t size, jinja::length(self));
+  if (size <= length + leeway) return self;  // whatever it is, as long as it has a length
+  if (!self.is_string()) return runtime_error("truncate needs a string, not '" + std::string(type_name(self)) + "'");
   const std::string_view text = self.as_string();
   SLUICE_TRY(runtime.spend_bytes(text.size()));
-  if (self.as_string_object().length() <= length + leeway) return self;
   std::string_view kept = text.substr(0, byte_offset(text, length - end_length));
   if (!truthy(bound[1])) kept = kept.substr(0, kept.rfind(' '));
   const std::string part(kept);
@@ -267,6 +267,8 @@ Result<Value> filter_from_json(Runtime& runtime, const Value& self, const Args& 
   SLUICE_TRY(bind_none("from_json", args));
   SLUICE_TRY(require_defined(self));
   if (!self.is_string()) return runtime_error("from_json needs a string, not '" + std::string(type_name(self)) + "'");
+  // The parser's own values are some 30 times as large as the text and not on the heap.
+  if (self.as_string().size() > runtime.limits().max_memory / 64) return limit_error("text for from_json is too long");
   SLUICE_TRY(runtime.spend_bytes(16 * self.as_string().size()));
   const auto json = nlohmann::ordered_json::parse(self.as_string(), nullptr, false);
   if (json.is_discarded()) return runtime_error("from_json was given text that is no JSON");

@@ -161,6 +161,7 @@ Result<std::string> format_int(Runtime& runtime, Int value, const Spec& spec) {
 }
 
 Result<std::string> format_float(Runtime& runtime, double value, const Spec& spec) {
+  SLUICE_TRY(runtime.spend(1 + spec.precision.value_or(0) / 8));
   SLUICE_ASSIGN(const std::string digits, float_digits(value, spec.type == 'n' ? 'g' : spec.type, spec.precision));
   std::size_t whole = 0;
   while (whole < digits.size() && digits[whole] >= '0' && digits[whole] <= '9') ++whole;

@@ -76,7 +76,9 @@ class CyclerObject : public HostObject {
 Result<Value> global_cycler(Runtime& runtime, const Value&, const Args& args) {
   if (!args.named.empty()) return runtime_error("cycler() takes no keyword arguments");
   if (args.positional.empty()) return runtime_error("at least one item has to be provided");
-  return Value::object(Kind::kHost, runtime.heap().make<CyclerObject>(args.positional).get());
+  const Ref<CyclerObject> cycler = runtime.heap().make<CyclerObject>(args.positional);
+  runtime.heap().charge(*cycler, args.positional.size() * sizeof(Value));
+  return Value::object(Kind::kHost, cycler.get());
 }
 
 // joiner(sep): empty when called first, then the separator.

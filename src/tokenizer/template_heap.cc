@@ -27,6 +27,11 @@ void Heap::charge(Object& object, std::size_t payload_bytes) {
   object.bytes_ += payload_bytes;
 }
 
+void Heap::refund(Object& object, std::size_t payload_bytes) {
+  used_ -= payload_bytes;
+  object.bytes_ -= payload_bytes;
+}
+
 void Heap::unlink(Object* object) noexcept {
   if (object->previous_ != nullptr) {
     object->previous_->next_ = object->next_;

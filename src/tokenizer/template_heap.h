@@ -80,6 +80,8 @@ class Heap {
   }
   // Charges what an object holds beside itself, in bytes; given back when the object goes.
   void charge(Object& object, std::size_t payload_bytes);
+  // Gives back part of it, when the object shrinks.
+  void refund(Object& object, std::size_t payload_bytes);
 
   std::size_t used() const { return used_; }
   bool exhausted() const { return used_ > limit_; }

@@ -82,6 +82,9 @@ void Scope::set(NameId name, Value value) {
     }
   }
   variables.emplace_back(name, std::move(value));
+  if (variables.size() <= charged_) return;
+  charged_ = variables.size();
+  heap().charge(*this, sizeof(variables[0]));
 }
 
 Result<std::string> Interpreter::run(const nlohmann::ordered_json& variables, const std::optional<std::tm>& now) {
@@ -126,21 +129,25 @@ Status Interpreter::print(const Value& value) {
 
 // ---- Names
 
-Value Interpreter::lookup(NameId name) const {
+Result<Value> Interpreter::lookup(NameId name) {
+  constexpr std::size_t kNamesPerStep = 32;  // the usual scope has a few
   for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
     for (const auto& [bound, value] : scope->variables) {
       if (bound == name) return value;
     }
+    SLUICE_TRY(runtime_.spend(scope->variables.size() / kNamesPerStep));
   }
   return globals_[name];
 }
 
-void Interpreter::bind_name(NameId name, Value value) {
+Status Interpreter::bind_name(NameId name, Value value) {
   if (scope_) {
+    SLUICE_TRY(runtime_.spend(1 + scope_->variables.size() / 32));
     scope_->set(name, std::move(value));
   } else {
     globals_[name] = std::move(value);
   }
+  return {};
 }
 
 Status Interpreter::assign(const Target& target, const Value& value) {
@@ -148,10 +155,9 @@ Status Interpreter::assign(const Target& target, const Value& value) {
   line_ = target.line;
   switch (target.kind) {
     case Target::Kind::kName:
-      bind_name(target.name, value);
-      return {};
+      return bind_name(target.name, value);
     case Target::Kind::kNamespace: {
-      const Value holder = lookup(target.name);
+      SLUICE_ASSIGN(const Value holder, lookup(target.name));
       if (holder.kind() != Kind::kNamespace) return runtime_error("cannot assign attribute on non-namespace object");
       holder.as_dict().set(runtime_.string(target.attribute), value);
       return {};
@@ -206,7 +212,7 @@ Result<Interpreter::Flow> Interpreter::exec(const Stmt& stmt) {
       return exec_capture(static_cast<const CaptureStmt&>(stmt));
     case StmtKind::kMacro: {
       const auto& macro = static_cast<const MacroStmt&>(stmt);
-      bind_name(macro.name, make_macro(macro.definition));
+      SLUICE_TRY(bind_name(macro.name, make_macro(macro.definition)));
       break;
     }
     case StmtKind::kCallBlock:
@@ -262,7 +268,7 @@ Result<Interpreter::Flow> Interpreter::exec_for(const ForStmt& stmt) {
     if (scope_->shared()) {  // a macro keeps the variables of the last round
       scope_ = runtime_.heap().make<Scope>(scope_->parent);
     } else {
-      scope_->variables.clear();
+      scope_->clear();
     }
     loop->move_to(i);
     scope_->set(program_.loop, Value::object(Kind::kHost, loop.get()));

@@ -25,9 +25,13 @@ struct Scope : Object {
     variables.clear();
   }
   void set(NameId name, Value value);
+  void clear() { variables.clear(); }
 
   Ref<Scope> parent;  // null inside the globals
   std::vector<std::pair<NameId, Value>> variables;
+
+ private:
+  std::size_t charged_ = 0;  // variables that the heap knows of
 };
 
 class Interpreter {
@@ -65,8 +69,8 @@ class Interpreter {
   Status print(const Value& value);
 
   // ---- Names
-  Value lookup(NameId name) const;  // kMissing if not bound
-  void bind_name(NameId name, Value value);
+  Result<Value> lookup(NameId name);  // kMissing if not bound
+  Status bind_name(NameId name, Value value);
   Value make_macro(const MacroDefinition& definition);
   Result<Value> call_macro(const MacroDefinition& definition, const Ref<Scope>& closure, Args& args);
   Status bind_parameters(const MacroDefinition& definition, Args& args);

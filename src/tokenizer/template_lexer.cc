@@ -225,6 +225,8 @@ class Lexer {
       end += c.size;
     }
     const std::string_view text = source_.substr(at_, end - at_);
+    constexpr std::size_t kLongestName = 500;  // bytes
+    if (text.size() > kLongestName) return fail("a name longer than 500 bytes");
     if (!valid) return fail("invalid character in the name '" + std::string(text) + "'");
     push(TokenKind::kName, text);
     advance_to(end);

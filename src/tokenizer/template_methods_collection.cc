@@ -43,14 +43,12 @@ Result<Value> list_pop(Runtime& runtime, const Value& self, const Args& args) {
   if (!bound[0].is_missing()) {
     SLUICE_ASSIGN(index, require_int(bound[0], "the index"));
   }
-  std::vector<Value>& items = self.as_list_object().items;
+  const std::vector<Value>& items = self.items();
   SLUICE_TRY(runtime.spend(1 + items.size() / 16));
   if (items.empty()) return runtime_error("pop from empty list");
   const Int at = wrap(index, items.size());
   if (at < 0 || at >= static_cast<Int>(items.size())) return runtime_error("pop index out of range");
-  Value item = std::move(items[static_cast<std::size_t>(at)]);
-  items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
-  return item;
+  return self.as_list_object().take(static_cast<std::size_t>(at));
 }
 
 Result<Value> sequence_index(Runtime& runtime, const Value& self, const Args& args) {
@@ -83,12 +81,10 @@ Result<Value> sequence_count(Runtime& runtime, const Value& self, const Args& ar
 
 Result<Value> list_remove(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_ASSIGN(const auto bound, bind("remove", args, {"item"}, 1));
-  std::vector<Value>& items = self.as_list_object().items;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    SLUICE_ASSIGN(const bool same, equals(runtime, items[i], bound[0]));
+  for (std::size_t i = 0; i < self.items().size(); ++i) {
+    SLUICE_ASSIGN(const bool same, equals(runtime, self.items()[i], bound[0]));
     if (!same) continue;
-    const Value removed = std::move(items[i]);
-    items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
+    self.as_list_object().take(i);
     return Value::none();
   }
   return runtime_error("list.remove(x): x not in list");
@@ -119,8 +115,9 @@ Result<Value> list_copy(Runtime& runtime, const Value& self, const Args& args) {
 Result<Value> list_clear(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_TRY(bind_none("clear", args));
   SLUICE_TRY(runtime.spend());
-  const std::vector<Value> dropped = std::move(self.as_list_object().items);
-  self.as_list_object().items.clear();
+  ListObject& list = self.as_list_object();
+  runtime.heap().refund(list, list.items.size() * sizeof(Value));
+  const std::vector<Value> dropped = std::exchange(list.items, {});
   return Value::none();
 }
 
@@ -133,9 +130,9 @@ Result<Value> dict_view(Runtime& runtime, const Value& self, const Args& args) {
   return Value::object(Kind::kDictView, view.get());
 }
 
-Result<Value> dict_get(Runtime&, const Value& self, const Args& args) {
+Result<Value> dict_get(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_ASSIGN(auto bound, bind("get", args, {"key", "default"}, 1));
-  SLUICE_TRY(require_key(bound[0]));
+  SLUICE_TRY(require_key(runtime, bound[0]));
   if (const Value* found = self.as_dict().find(bound[0])) return *found;
   return bound[1].is_missing() ? Value::none() : std::move(bound[1]);
 }
@@ -148,7 +145,7 @@ Error missing_key(Runtime& runtime, const Value& key) {
 
 Result<Value> dict_pop(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_ASSIGN(auto bound, bind("pop", args, {"key", "default"}, 1));
-  SLUICE_TRY(require_key(bound[0]));
+  SLUICE_TRY(require_key(runtime, bound[0]));
   SLUICE_TRY(runtime.spend(1 + self.as_dict().size()));
   Value taken = self.as_dict().take(bound[0]);
   if (!taken.is_missing()) return taken;
@@ -168,7 +165,7 @@ Result<Value> dict_popitem(Runtime& runtime, const Value& self, const Args& args
 
 Result<Value> dict_setdefault(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_ASSIGN(const auto bound, bind("setdefault", args, {"key", "default"}, 1));
-  SLUICE_TRY(require_key(bound[0]));
+  SLUICE_TRY(require_key(runtime, bound[0]));
   SLUICE_TRY(runtime.spend());
   if (const Value* found = self.as_dict().find(bound[0])) return *found;
   Value value = bound[1].is_missing() ? Value::none() : bound[1];
@@ -196,7 +193,7 @@ Result<Value> dict_copy(Runtime& runtime, const Value& self, const Args& args) {
 Result<Value> dict_clear(Runtime& runtime, const Value& self, const Args& args) {
   SLUICE_TRY(bind_none("clear", args));
   SLUICE_TRY(runtime.spend());
-  self.as_dict().drop_references();
+  self.as_dict().clear();
   return Value::none();
 }
 
@@ -226,7 +223,10 @@ Status merge_into(Runtime& runtime, DictObject& dict, const Value& source) {
   if (source.is_dict() || source.kind() == Kind::kNamespace) {
     SLUICE_TRY(runtime.spend(1 + source.as_dict().size()));
     const auto entries = source.as_dict().entries();  // a copy: the dict may be merged into itself
-    for (const auto& [key, value] : entries) dict.set(key, value);
+    for (const auto& [key, value] : entries) {
+      SLUICE_TRY(require_key(runtime, key));
+      dict.set(key, value);
+    }
     return {};
   }
   SLUICE_ASSIGN(const std::vector<Value> pairs, iterate(runtime, source));
@@ -236,7 +236,7 @@ Status merge_into(Runtime& runtime, DictObject& dict, const Value& source) {
       return runtime_error("dictionary update sequence element #" + std::to_string(i) + " has length " +
                            std::to_string(pair.size()) + "; 2 is required");
     }
-    SLUICE_TRY(require_key(pair[0]));
+    SLUICE_TRY(require_key(runtime, pair[0]));
     dict.set(pair[0], pair[1]);
   }
   return {};

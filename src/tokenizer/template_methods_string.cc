@@ -250,13 +250,16 @@ Result<Value> method_affix(Runtime& runtime, const Value& self, const Args& args
   const auto matches = [&](std::string_view affix) {
     return window.offset != kNotFound && (kEnd ? window.text.ends_with(affix) : window.text.starts_with(affix));
   };
+  // Comparing ends at the first difference, but may come to the end.
   if (!bound[0].is_tuple()) {
     SLUICE_ASSIGN(const std::string_view affix, require_text(bound[0], "the argument of startswith and endswith"));
+    SLUICE_TRY(runtime.spend_bytes(std::min(affix.size(), window.text.size())));
     return Value::boolean(matches(affix));
   }
   SLUICE_TRY(runtime.spend(bound[0].items().size()));
   for (const Value& item : bound[0].items()) {
     SLUICE_ASSIGN(const std::string_view affix, require_text(item, "each item for startswith and endswith"));
+    SLUICE_TRY(runtime.spend_bytes(std::min(affix.size(), window.text.size())));
     if (matches(affix)) return Value::boolean(true);
   }
   return Value::boolean(false);

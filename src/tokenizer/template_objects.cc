@@ -32,7 +32,7 @@ std::size_t hash_pointer(const Object* object) { return mix(std::bit_cast<std::s
 std::size_t hash_key(const Value& key) {
   switch (key.kind()) {
     case Kind::kString:
-      return hash_string(key.as_string());
+      return key.as_string_object().hash();
     case Kind::kBool:
     case Kind::kInt:
       return hash_int(key.as_int());
@@ -60,7 +60,7 @@ bool same_key(const Value& a, const Value& b) {
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Kind::kString:
-      return a.as_string() == b.as_string();
+      return &a.as_string_object() == &b.as_string_object() || a.as_string() == b.as_string();
     case Kind::kTuple: {
       if (a.items().size() != b.items().size()) return false;
       for (std::size_t i = 0; i < a.items().size(); ++i) {
@@ -107,7 +107,7 @@ bool Value::same_as(const Value& other) const {
     case Kind::kFloat:
       return std::bit_cast<std::uint64_t>(payload_.real) == std::bit_cast<std::uint64_t>(other.payload_.real);
     case Kind::kString:  // equal short strings are usually one object in Python; templates rely on nothing finer
-      return as_string() == other.as_string();
+      return payload_.object == other.payload_.object || (as_string().size() < 256 && as_string() == other.as_string());
     default:
       return payload_.object == other.payload_.object;
   }
@@ -120,9 +120,21 @@ std::size_t StringObject::length() const {
   return *length_;
 }
 
+std::size_t StringObject::hash() const {
+  if (!hash_) hash_ = hash_string(text);
+  return *hash_;
+}
+
 void ListObject::push(Value value) {
   items.push_back(std::move(value));
   heap().charge(*this, sizeof(Value));
+}
+
+Value ListObject::take(std::size_t index) {
+  Value value = std::move(items[index]);
+  items.erase(items.begin() + static_cast<std::ptrdiff_t>(index));
+  heap().refund(*this, sizeof(Value));
+  return value;
 }
 
 KeyStatus key_status(const Value& key) {
@@ -146,6 +158,11 @@ void DictObject::drop_references() {
   entries_.clear();
   hashes_.clear();
   slots_.clear();
+}
+
+void DictObject::clear() {
+  heap().refund(*this, entries_.size() * kEntryBytes);
+  drop_references();
 }
 
 template <typename Same>
@@ -184,7 +201,7 @@ void DictObject::set(Value key, Value value) {
   }
   entries_.emplace_back(std::move(key), std::move(value));
   hashes_.push_back(hash);
-  heap().charge(*this, 2 * sizeof(Value) + 2 * sizeof(std::size_t));
+  heap().charge(*this, kEntryBytes);
   if (entries_.size() <= kLinearSize) return;
   if (entries_.size() * 2 > slots_.size()) {
     rebuild_index();
@@ -202,6 +219,7 @@ Value DictObject::take(const Value& key) {
   Value value = std::move(entries_[i].second);
   entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
   hashes_.erase(hashes_.begin() + static_cast<std::ptrdiff_t>(i));
+  heap().refund(*this, kEntryBytes);
   rebuild_index();
   return value;
 }

@@ -20,6 +20,8 @@ struct StringObject : Object {
   explicit StringObject(std::string value) : text(std::move(value)) {}
   // Characters (code points); counted once.
   std::size_t length() const;
+  // Of the bytes; computed once, so that a long key costs no more than its making.
+  std::size_t hash() const;
   bool is_ascii() const { return length() == text.size(); }
 
   const std::string text;
@@ -27,6 +29,7 @@ struct StringObject : Object {
 
  private:
   mutable std::optional<std::size_t> length_;
+  mutable std::optional<std::size_t> hash_;
 };
 
 // A list or a tuple. `fields` is set for the named tuples of groupby only.
@@ -34,6 +37,8 @@ struct ListObject : Object {
   explicit ListObject(std::vector<Value> values) : items(std::move(values)) {}
   void drop_references() override { items.clear(); }
   void push(Value value);
+  // Removes the item at `index`, which must be there.
+  Value take(std::size_t index);
 
   std::vector<Value> items;
   bool is_group = false;  // (grouper, list), with those names as attributes
@@ -48,6 +53,7 @@ KeyStatus key_status(const Value& key);
 // A dict that keeps the order of insertion, or the attributes of a namespace. 1, 1.0 and True are one key.
 struct DictObject : Object {
   void drop_references() override;
+  void clear();
 
   // Keys must have KeyStatus::kOk. Pointers are valid until the next change.
   Value* find(const Value& key);
@@ -60,6 +66,7 @@ struct DictObject : Object {
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
+  static constexpr std::size_t kEntryBytes = 2 * sizeof(Value) + 2 * sizeof(std::size_t);
   static constexpr std::size_t kLinearSize = 8;  // dicts up to this size are searched without an index
   template <typename Same>
   std::size_t search(std::size_t hash, const Same& same) const;
@@ -91,7 +98,8 @@ struct RangeObject : Object {
   Int count;
 };
 
-// Items are computed ahead; reading takes them away, as reading a Python generator does.
+// Items are computed ahead; reading takes them away, as reading a Python generator does. An error met on the way waits
+// until a reader comes to it, which may be never.
 struct IteratorObject : Object {
   IteratorObject(std::vector<Value> values, std::string_view name) : items(std::move(values)), type_name(name) {}
   void drop_references() override { items.clear(); }
@@ -99,6 +107,7 @@ struct IteratorObject : Object {
   std::vector<Value> items;
   std::size_t next = 0;
   std::string_view type_name;  // "generator" and the like; of static lifetime
+  std::optional<Error> error;
 };
 
 // Arguments of a call, in Python's two groups.

@@ -183,6 +183,7 @@ Result<std::vector<Value>> iterate(Runtime& runtime, const Value& value) {
       items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(iterator.next));
       iterator.items.clear();
       iterator.next = 0;
+      if (iterator.error) return *iterator.error;
       return items;
     }
     default:
@@ -210,6 +211,12 @@ Value item_at(Runtime& runtime, const Value& value, Int index) {
   return substring(runtime, value, text.substr(at, decode_at(text, at).size));
 }
 
+// A name in a message: cut if it is long.
+std::string brief(std::string_view name) {
+  constexpr std::size_t kLongest = 80;
+  return name.size() <= kLongest ? quote(name) : quote(std::string(name.substr(0, kLongest)) + "...");
+}
+
 // What Python finds as an attribute, or kMissing.
 Result<Value> find_attribute(Runtime& runtime, const Value& value, std::string_view name) {
   if (value.kind() == Kind::kNamespace) {
@@ -232,6 +239,7 @@ Result<Value> find_item(Runtime& runtime, const Value& value, const Value& key) 
   switch (value.kind()) {
     case Kind::kDict: {
       if (key_status(key) != KeyStatus::kOk) return Value();
+      SLUICE_TRY(require_key(runtime, key));
       const Value* found = value.as_dict().find(key);
       return found != nullptr ? *found : Value();
     }
@@ -257,7 +265,7 @@ Result<Value> get_attribute(Runtime& runtime, const Value& value, std::string_vi
   if (value.is_dict()) {
     if (const Value* item = value.as_dict().find(name)) return *item;
   }
-  return runtime.undefined(quote(type_description(value)) + " has no attribute " + quote(name));
+  return runtime.undefined(quote(type_description(value)) + " has no attribute " + brief(name));
 }
 
 Result<Value> get_item(Runtime& runtime, const Value& value, const Value& key) {
@@ -267,7 +275,7 @@ Result<Value> get_item(Runtime& runtime, const Value& value, const Value& key) {
   if (key.is_string()) {
     SLUICE_ASSIGN(Value attribute, find_attribute(runtime, value, key.as_string()));
     if (!attribute.is_missing()) return attribute;
-    return runtime.undefined(quote(type_description(value)) + " has no attribute " + quote(key.as_string()));
+    return runtime.undefined(quote(type_description(value)) + " has no attribute " + brief(key.as_string()));
   }
   std::string message = type_description(value) + " has no element ";
   SLUICE_TRY(append_repr(runtime, key, message));
@@ -359,7 +367,9 @@ Result<std::size_t> require_size(const Value& value, std::string_view what) {
   return static_cast<std::size_t>(std::clamp<Int>(number, 0, Int{1} << 62));
 }
 
-Status require_key(const Value& key) {
+Status require_key(Runtime& runtime, const Value& key) {
+  if (key.is_string()) return runtime.spend_bytes(key.as_string().size());
+  if (key.is_tuple()) SLUICE_TRY(runtime.spend(1 + key.items().size()));
   switch (key_status(key)) {
     case KeyStatus::kOk:
       return {};

@@ -57,8 +57,8 @@ Result<Int> require_int(const Value& value, std::string_view what);
 // The same, cut off to what a 64-bit size can hold, negative values to 0.
 Result<std::size_t> require_size(const Value& value, std::string_view what);
 
-// Key errors of dicts as an Error; success if `key` may be one.
-Status require_key(const Value& key);
+// Whether `key` may be the key of a dict, and the work of looking it up. Errors: unhashable types.
+Status require_key(Runtime& runtime, const Value& key);
 
 // Sorts stably by Python's <. With `keys` (as many as values) they are compared in place of the values.
 Status sort_values(Runtime& runtime, std::vector<Value>& values, const std::vector<Value>& keys, bool reverse);

@@ -226,6 +226,7 @@ class TemplateParser : public ExpressionParser {
     SLUICE_TRY(expect_operator("("));
     while (!at_operator(")")) {
       SLUICE_ASSIGN(const std::string name, expect_name());
+      if (definition.parameters.size() == kMaxNamedArguments) return fail("too many parameters");
       auto& parameter = definition.parameters.emplace_back();
       parameter.name = intern(name);
       if (skip_operator("=")) {

@@ -5,14 +5,14 @@
 namespace sluice::jinja {
 
 Value make_string(Heap& heap, std::string text) {
-  const std::size_t bytes = text.size();
+  const std::size_t bytes = text.capacity();
   const Ref<StringObject> object = heap.make<StringObject>(std::move(text));
   heap.charge(*object, bytes);
   return Value::object(Kind::kString, object.get());
 }
 
 static Value make_items(Heap& heap, Kind kind, std::vector<Value> items) {
-  const std::size_t bytes = items.size() * sizeof(Value);
+  const std::size_t bytes = items.capacity() * sizeof(Value);
   const Ref<ListObject> object = heap.make<ListObject>(std::move(items));
   heap.charge(*object, bytes);
   return Value::object(kind, object.get());
@@ -22,14 +22,23 @@ Value make_list(Heap& heap, std::vector<Value> items) { return make_items(heap, 
 Value make_tuple(Heap& heap, std::vector<Value> items) { return make_items(heap, Kind::kTuple, std::move(items)); }
 
 Value make_iterator(Heap& heap, std::vector<Value> items, std::string_view type_name) {
-  const std::size_t bytes = items.size() * sizeof(Value);
+  const std::size_t bytes = items.capacity() * sizeof(Value);
   const Ref<IteratorObject> object = heap.make<IteratorObject>(std::move(items), type_name);
   heap.charge(*object, bytes);
   return Value::object(Kind::kIterator, object.get());
 }
 
+Value make_failing_iterator(Heap& heap, std::vector<Value> items, Error error) {
+  Value iterator = make_iterator(heap, std::move(items));
+  iterator.as_iterator().error = std::move(error);
+  return iterator;
+}
+
 Value make_undefined(Heap& heap, std::string message) {
-  return Value::object(Kind::kUndefined, heap.make<StringObject>(std::move(message)).get());
+  const std::size_t bytes = message.capacity();
+  const Ref<StringObject> object = heap.make<StringObject>(std::move(message));
+  heap.charge(*object, bytes);
+  return Value::object(Kind::kUndefined, object.get());
 }
 
 Error runtime_error(std::string message) { return Error(ErrorCode::kInvalidArgument, std::move(message)); }

@@ -22,6 +22,8 @@ Value make_list(Heap& heap, std::vector<Value> items);
 Value make_tuple(Heap& heap, std::vector<Value> items);
 // `type_name` is of static lifetime.
 Value make_iterator(Heap& heap, std::vector<Value> items, std::string_view type_name = "generator");
+// An iterator that ends in an error, which its reader gets.
+Value make_failing_iterator(Heap& heap, std::vector<Value> items, Error error);
 Value make_undefined(Heap& heap, std::string message);
 
 // ---- Errors

@@ -229,8 +229,8 @@ class Reader {
     if (merges_) return corrupt("model.merges", "stands there twice");
     // About one merge makes each token; SentencePiece's have several.
     merges_.emplace(static_cast<std::size_t>(out_.vocabulary->size()) * 2);
+    MergeReader reader(*out_.vocabulary, *merges_, true);
     std::uint32_t rank = 0;
-    std::string joined;
     for (auto item : merges) {
       if (rank >= kMaxMerges) {
         return Error(ErrorCode::kResource, fmt::format("{}: model.merges: more than {} merges", label_, kMaxMerges));
@@ -253,42 +253,31 @@ class Reader {
       } else {
         SLUICE_TRY(read_pair(merge, rank, left, right));
       }
-      SLUICE_TRY(add_merge(left, right, rank++, joined));
+      reader.add(left, right, rank++);  // the texts lie in the parser's buffer
     }
-    return {};
+    reader.flush();
+    if (reader.unknown() == 0) return {};
+    return corrupt(fmt::format("model.merges[{}]", reader.first_unknown()),
+                   "the two tokens and what they join into must be in the vocabulary");
   }
 
   Status read_pair(od::value merge, std::uint32_t rank, std::string_view& left, std::string_view& right) const {
-    const std::string where = fmt::format("model.merges[{}]", rank);
-    constexpr std::string_view kWhat = "a pair of tokens";
-    SLUICE_ASSIGN(od::array pair, get<od::array>(merge, where, kWhat));
+    od::array pair;
     int count = 0;
-    for (auto each : pair) {
-      SLUICE_ASSIGN(const auto text, get<std::string_view>(each, where, kWhat));
-      if (count == 0) left = text;
-      if (count == 1) right = text;
-      ++count;
+    simdjson::error_code error = merge.get_array().get(pair);
+    if (error == simdjson::SUCCESS) {
+      for (auto each : pair) {
+        std::string_view text;
+        error = each.get_string().get(text);
+        if (error != simdjson::SUCCESS) break;
+        if (count == 0) left = text;
+        if (count == 1) right = text;
+        ++count;
+      }
     }
-    if (count != 2) return wanted(where, kWhat);
-    return {};
-  }
-
-  Status add_merge(std::string_view left, std::string_view right, std::uint32_t rank, std::string& joined) {
-    joined.assign(left);
-    joined += right;
-    const Vocabulary& vocabulary = *out_.vocabulary;
-    const auto a = vocabulary.find(left);
-    const auto b = vocabulary.find(right);
-    const auto c = vocabulary.find(joined);
-    if (!a || !b || !c) {
-      return corrupt(fmt::format("model.merges[{}]", rank),
-                     fmt::format("token \"{}\" is not in the vocabulary", printable(!a   ? left
-                                                                                    : !b ? right
-                                                                                         : joined,
-                                                                                    40)));
-    }
-    merges_->add(*a, *b, {rank, *c}, true);
-    return {};
+    if (error == simdjson::SUCCESS && count == 2) return {};
+    if (error != simdjson::SUCCESS && error != simdjson::INCORRECT_TYPE) return syntax(error);
+    return wanted(fmt::format("model.merges[{}]", rank), "a pair of tokens");
   }
 
   // ---- Added tokens

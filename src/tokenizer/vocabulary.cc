@@ -69,11 +69,11 @@ bool Vocabulary::add(std::string_view text, std::int32_t id) {
   const std::uint32_t hash = hash_text(text);
   Slot& slot = slots_[slot_of(text, hash)];
   if (slot.id >= 0) return false;
-  slot = {hash, id};
+  slot = {hash, id, {static_cast<std::uint32_t>(arena_.size()), static_cast<std::uint32_t>(text.size())}};
   ++used_;
   const auto index = static_cast<std::size_t>(id);
   if (entries_.size() <= index) entries_.resize(index + 1);
-  entries_[index] = {static_cast<std::uint32_t>(arena_.size()), static_cast<std::uint32_t>(text.size())};
+  entries_[index] = slot.entry;
   arena_ += text;
   longest_ = std::max(longest_, text.size());
   return true;
@@ -86,10 +86,29 @@ std::optional<std::int32_t> Vocabulary::find(std::string_view text) const {
   return slot.id;
 }
 
+void Vocabulary::find_all(std::span<const std::string_view> texts, std::span<std::int32_t> ids) const {
+  std::ranges::fill(ids, -1);
+  if (slots_.empty()) return;
+  constexpr std::size_t kBatch = 64;
+  std::array<std::uint32_t, kBatch> hashes;
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t begin = 0; begin < texts.size(); begin += kBatch) {
+    const std::size_t count = std::min(kBatch, texts.size() - begin);
+    for (std::size_t i = 0; i < count; ++i) {
+      hashes[i] = hash_text(texts[begin + i]);
+      __builtin_prefetch(&slots_[hashes[i] & mask]);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const Slot& slot = slots_[hashes[i] & mask];
+      if (slot.id >= 0) __builtin_prefetch(arena_.data() + slot.entry.begin);
+    }
+    for (std::size_t i = 0; i < count; ++i) ids[begin + i] = slots_[slot_of(texts[begin + i], hashes[i])].id;
+  }
+}
+
 std::string_view Vocabulary::text(std::int32_t id) const {
   if (!has(id)) return {};
-  const Entry& entry = entries_[static_cast<std::size_t>(id)];
-  return std::string_view(arena_).substr(entry.begin, entry.length);
+  return view(entries_[static_cast<std::size_t>(id)]);
 }
 
 bool Vocabulary::has(std::int32_t id) const {
@@ -100,7 +119,7 @@ std::size_t Vocabulary::slot_of(std::string_view text, std::uint32_t hash) const
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
   while (slots_[at].id >= 0) {
-    if (slots_[at].hash == hash && this->text(slots_[at].id) == text) break;
+    if (slots_[at].hash == hash && view(slots_[at].entry) == text) break;
     at = (at + 1) & mask;
   }
   return at;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ class Vocabulary {
   bool add(std::string_view text, std::int32_t id);
 
   std::optional<std::int32_t> find(std::string_view text) const;
+  // The same for many texts: ids[i] of texts[i], -1 if there is none. Looks up in an order that hides the latency of
+  // memory, which is what loading merges would wait for.
+  void find_all(std::span<const std::string_view> texts, std::span<std::int32_t> ids) const;
   // Empty if there is no such token (which text() alone cannot tell from a token of no characters).
   std::string_view text(std::int32_t id) const;
   bool has(std::int32_t id) const;
@@ -39,10 +43,12 @@ class Vocabulary {
   struct Slot {
     std::uint32_t hash = 0;
     std::int32_t id = -1;
+    Entry entry;  // as in entries_: spares a look there
   };
 
   void grow();
   std::size_t slot_of(std::string_view text, std::uint32_t hash) const;  // of the text, or the free one for it
+  std::string_view view(const Entry& entry) const { return {arena_.data() + entry.begin, entry.length}; }
 
   std::string arena_;
   std::vector<Entry> entries_;  // by id

@@ -71,7 +71,7 @@ TEST(Folder, DamagedConfigurationIsNamed) {
                     {"mem/generation_config.json", "UTF-8"}));
   EXPECT_TRUE(fails(open_config("config.json", "{\"a\":" + std::string(1000, '[') + std::string(1000, ']') + "}"),
                     ErrorCode::kResource, {"mem/config.json", "nested"}));
-  EXPECT_TRUE(fails(open_config("config.json", "{}" + std::string(std::size_t{3} << 20U, ' ')), ErrorCode::kResource,
+  EXPECT_TRUE(fails(open_config("config.json", "{}" + std::string(std::size_t{5} << 20U, ' ')), ErrorCode::kResource,
                     {"mem/config.json", "limit"}));
   // Brackets inside of strings do not nest.
   EXPECT_TRUE(open_config("config.json", "{\"a\":\"\\\"" + std::string(1000, '[') + "\"}").ok());
