@@ -129,6 +129,7 @@ Result<int> interactive(Session& session, const std::optional<std::string>& firs
   const signals::Scope scope(signals::Urgency::kAnswer);
   prepare_editing();
   session.echo = true;  // a completion stands below the typed line and is read with it
+  session.warn();
   if (!session.quiet) {
     const ModelSpec& spec = session.engine.spec();
     session.say(fmt::format("{} ({}), context {} tokens; {} /help lists commands", spec.name, spec.architecture,

@@ -170,9 +170,6 @@ Result<int> run_command(Env& env, const Arguments& arguments) {
   session.style = make_style(env, arguments);
   session.quiet = arguments.flag("quiet");
   session.verbose = arguments.flag("verbose");
-  if (!session.quiet) {
-    for (const std::string& warning : engine->warnings()) session.say("warning: " + warning);
-  }
   if (arguments.flag("explain")) write_err(explain_plans(*engine));
 
   SLUICE_TRY(start_conversation(env, arguments, session));

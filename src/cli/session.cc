@@ -29,6 +29,7 @@ Result<GenerationResult> Session::generate(const std::vector<std::int32_t>& toke
       *sequence, rest, sampling, stop,
       [&](std::string_view text) {
         progress.finish();
+        warn();
         // SentencePiece-style models begin an answer with the space that templates write themselves.
         if (conversation && last_text.empty() && text.starts_with(' ')) text.remove_prefix(1);
         last_text += text;
@@ -40,7 +41,14 @@ Result<GenerationResult> Session::generate(const std::vector<std::int32_t>& toke
         return signals::pending() == 0;
       });
   progress.finish();
+  if (result.ok()) warn();
   return result;
+}
+
+void Session::warn() {
+  if (warned_ || quiet) return;
+  warned_ = true;
+  for (const std::string& warning : engine.warnings()) say("warning: " + warning);
 }
 
 void Session::report(const GenerationResult& result) const {

@@ -75,15 +75,22 @@ SLUICE_INLINE void emulated_mask_storeu_ps(float* p, unsigned mask, __m512 a) {
 }  // namespace
 }  // namespace sluice
 
-// SIMDe gives this name to the masked form.
+// SIMDe gives the first name to the masked form; some of the others it has or clang's headers have.
 #undef _mm512_madd_epi16
 #define _mm512_madd_epi16(a, b) simde_mm512_madd_epi16(a, b)
+#undef _mm512_cvtph_ps
 #define _mm512_cvtph_ps(a) ::sluice::emulated_cvtph_ps(a)
+#undef _mm512_cvtepu16_epi32
 #define _mm512_cvtepu16_epi32(a) ::sluice::emulated_cvtepu16_epi32(a)
+#undef _mm512_cvtepi32_ps
 #define _mm512_cvtepi32_ps(a) ::sluice::emulated_cvtepi32_ps(a)
+#undef _mm512_extractf32x8_ps
 #define _mm512_extractf32x8_ps(a, half) ::sluice::emulated_extractf32x8_ps(a, half)
+#undef _mm512_zextps256_ps512
 #define _mm512_zextps256_ps512(a) ::sluice::emulated_zextps256_ps512(a)
+#undef _mm512_maskz_loadu_ps
 #define _mm512_maskz_loadu_ps(mask, p) ::sluice::emulated_maskz_loadu_ps(mask, p)
+#undef _mm512_mask_storeu_ps
 #define _mm512_mask_storeu_ps(p, mask, a) ::sluice::emulated_mask_storeu_ps(p, mask, a)
 
 #endif  // SLUICE_EMULATE_AVX512

@@ -100,7 +100,8 @@ TEST(TemplateUnicode, SpaceIsPythons) {
 }
 
 TEST(TemplateUnicode, CaseMappingsGrow) {
-  EXPECT_EQ(to_upper("straße ﬃ ΐ ᾳ"), "STRASSE FFI Ϊ́ ΑΙ");
+  // Escapes: an editor that normalises would make one character of three.
+  EXPECT_EQ(to_upper("straße \uFB03 \u0390 \u1FB3"), "STRASSE FFI \u0399\u0308\u0301 \u0391\u0399");
   EXPECT_EQ(to_lower("İΑΣ ΑΣΑ"), "i̇ας ασα");
   EXPECT_EQ(to_title("ǆx ﬁx"), "ǅx Fix");
   EXPECT_EQ(capitalize("ÉCOLE À"), "École à");
