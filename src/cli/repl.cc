@@ -1,6 +1,8 @@
 #include "cli/repl.h"
 
 #include <editline/readline.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include <clocale>
 #include <csignal>
@@ -28,11 +30,24 @@ constexpr const char* kRawHelp =
     "Any other line is the beginning of a text. Ctrl-C stops a completion. A line that ends in \\ goes on in the "
     "next.\n";
 
+// libedit shows its prompt while the terminal still collects lines, and a Ctrl-D typed just then is lost. It calls this
+// when it has noted the terminal's settings and before it shows the prompt; it restores them when the line is read.
+int stop_collecting_lines() {
+  termios settings{};
+  if (::tcgetattr(STDIN_FILENO, &settings) != 0) return 0;
+  settings.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  settings.c_cc[VMIN] = 1;
+  settings.c_cc[VTIME] = 0;
+  (void)::tcsetattr(STDIN_FILENO, TCSANOW, &settings);
+  return 0;
+}
+
 // libedit reads characters of the locale; a program that never asks for one gets ASCII only.
 void prepare_editing() {
   (void)std::setlocale(LC_CTYPE, "");
   if (MB_CUR_MAX == 1) (void)std::setlocale(LC_CTYPE, "C.UTF-8");
   if (!stdout_is_terminal()) rl_outstream = stderr;  // the prompt is no text of the model's
+  rl_pre_input_hook = stop_collecting_lines;
   ::using_history();
 }
 
