@@ -6,7 +6,9 @@
 
 #include <clocale>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cwchar>
 
 #include <fmt/format.h>
 
@@ -42,11 +44,26 @@ int stop_collecting_lines() {
   return 0;
 }
 
+// The next character for libedit. Its own wait loses a signal that comes while it edits: read() then blocks until a key
+// is pressed.
+int next_character(FILE*) {
+  std::mbstate_t state{};
+  for (;;) {
+    char byte = 0;
+    if (!signals::wait_readable(STDIN_FILENO) || ::read(STDIN_FILENO, &byte, 1) != 1) return EOF;
+    wchar_t character = 0;
+    const std::size_t used = std::mbrtowc(&character, &byte, 1, &state);
+    if (used <= 1) return static_cast<int>(character);
+    if (used == static_cast<std::size_t>(-1)) state = {};  // a byte that begins nothing is left out
+  }
+}
+
 // libedit reads characters of the locale; a program that never asks for one gets ASCII only.
 void prepare_editing() {
   (void)std::setlocale(LC_CTYPE, "");
   if (MB_CUR_MAX == 1) (void)std::setlocale(LC_CTYPE, "C.UTF-8");
   if (!stdout_is_terminal()) rl_outstream = stderr;  // the prompt is no text of the model's
+  rl_getc_function = next_character;
   rl_pre_input_hook = stop_collecting_lines;
   ::using_history();
 }

@@ -37,8 +37,8 @@ struct Session {
   // A remark on standard error: dimmed, one line.
   void say(const std::string& text) const { write_err(style.dim(one_line(text)) + "\n"); }
   void complain(const std::string& text) const { write_err(style.red(one_line(text)) + "\n"); }
-  // What the file made the loader say, once; nothing if quiet. Called when the model has given its first token: one that
-  // can't do that is answered with its error alone.
+  // What the file made the loader say, once; nothing if quiet. Called when the model has given its first token: one
+  // that can't do that is answered with its error alone.
   void warn();
   // Speeds, on standard error; nothing if quiet.
   void report(const GenerationResult& result) const;

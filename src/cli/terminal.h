@@ -68,6 +68,8 @@ void install();
 // Number of the signal that asks to stop (SIGINT or SIGTERM), 0 if none.
 int pending();
 void clear_interrupt();
+// Waits until `file` has input or has ended: true. False when a signal asks to stop, however shortly before the wait.
+bool wait_readable(int file);
 
 // One at a time.
 class Scope {

@@ -13,9 +13,9 @@ using ::testing::HasSubstr;
 
 class SettingsTest : public ::testing::Test {
  protected:
-  SettingsTest() { env_.variables["HOME"] = "/home/me"; }
+  SettingsTest() { env_.variables["HOME"] = "/users/me"; }
 
-  void config(const std::string& text) { env_.files["/home/me/.config/sluice/config.toml"] = text; }
+  void config(const std::string& text) { env_.files["/users/me/.config/sluice/config.toml"] = text; }
 
   Arguments apply(const std::vector<std::string>& args = {}, std::string_view command = "run") {
     auto arguments = parse_arguments(*find_command(command), args);
@@ -76,8 +76,8 @@ TEST_F(SettingsTest, WrongValuesNameTheirSource) {
   EXPECT_EQ(error(), "SLUICE_TEMP: 'warm' is not a number");
   EXPECT_EQ(error("inspect"), "no error") << "inspect has no temperature";
   env_.variables.clear();
-  env_.variables["HOME"] = "/home/me";
-  const std::string path = "/home/me/.config/sluice/config.toml";
+  env_.variables["HOME"] = "/users/me";
+  const std::string path = "/users/me/.config/sluice/config.toml";
   config("top-p = 3\n");
   EXPECT_EQ(error(), path + ": top-p: 3 is out of range, wanted 0 to 1");
   config("isa = \"mmx\"\n");
