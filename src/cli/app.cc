@@ -1,4 +1,7 @@
 // Dispatch: the command's name, its arguments, its errors and exit code.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <exception>
@@ -82,11 +85,20 @@ int dispatch(Env& env, const Command& command, std::span<const std::string> args
   return *result == kExitOk ? finish(style, who) : *result;
 }
 
+// A file opened later must not become standard input or output by taking the number of a closed one. What is closed
+// stays as good as closed: nothing to read, and writing fails.
+void fill_closed_streams() {
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(file, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
+  }
+}
+
 }  // namespace
 
 Error usage_error(std::string message) { return Error(ErrorCode::kInvalidArgument, std::move(message)); }
 
 int main_entry(Env& env, std::span<const std::string> args) {
+  fill_closed_streams();
   signals::install();
   if (args.empty()) {
     write_err(overview_text());

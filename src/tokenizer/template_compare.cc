@@ -94,7 +94,7 @@ Result<bool> equals(Runtime& runtime, const Value& a, const Value& b) {
   SLUICE_TRY(runtime.spend());
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == std::partial_ordering::equivalent;
   if (a.kind() != b.kind()) return false;
-  const DepthGuard depth(runtime);
+  const DepthGuard depth(runtime, kLevelsOfData);
   SLUICE_TRY(depth.status());
   switch (a.kind()) {
     case Kind::kString:
@@ -143,7 +143,7 @@ Result<bool> compare(Runtime& runtime, CompareOp op, const Value& a, const Value
     return ordered(op, a.as_string() <=> b.as_string());
   }
   if (a.kind() == b.kind() && (a.is_list() || a.is_tuple())) {
-    const DepthGuard depth(runtime);
+    const DepthGuard depth(runtime, kLevelsOfData);
     SLUICE_TRY(depth.status());
     return compare_items(runtime, op, a.items(), b.items());
   }

@@ -118,7 +118,7 @@ class JsonWriter {
       out_ += "[]";
       return {};
     }
-    const DepthGuard depth(runtime_);
+    const DepthGuard depth(runtime_, kLevelsOfData);
     SLUICE_TRY(depth.status());
     out_ += '[';
     ++level_;
@@ -137,7 +137,7 @@ class JsonWriter {
       out_ += "{}";
       return {};
     }
-    const DepthGuard depth(runtime_);
+    const DepthGuard depth(runtime_, kLevelsOfData);
     SLUICE_TRY(depth.status());
     out_ += '{';
     ++level_;
@@ -221,7 +221,7 @@ Result<Value> from_json(Runtime& runtime, const nlohmann::ordered_json& json) {
     case Type::discarded:
       return runtime_error("a variable of the template holds something that JSON does not have");
   }
-  const DepthGuard depth(runtime);
+  const DepthGuard depth(runtime, kLevelsOfData);
   SLUICE_TRY(depth.status());
   if (json.is_array()) {
     std::vector<Value> items;

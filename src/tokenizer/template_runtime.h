@@ -76,6 +76,9 @@ class Runtime {
   std::optional<std::tm> now_;
 };
 
+// A level of nested data is walked by two functions with larger frames than those of evaluation.
+inline constexpr int kLevelsOfData = 4;
+
 // Holds levels of depth for a scope; ask status() before going on.
 class DepthGuard {
  public:

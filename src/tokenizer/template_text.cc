@@ -126,7 +126,7 @@ Status append_repr(Runtime& runtime, const Value& value, std::string& out) {
     case Kind::kNamespace:
       break;
   }
-  const DepthGuard depth(runtime);
+  const DepthGuard depth(runtime, kLevelsOfData);
   SLUICE_TRY(depth.status());
   switch (value.kind()) {
     case Kind::kList:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the fuzz targets gguf and safetensors: small files of every kind, and one for every fault that
-the corrupted model files (tests/data/bad) have, under the same names. The same faults in a few hundred bytes, because
-a fuzzer that mutates 80 kB of weights finds nothing.
+"""Writes the seeds of the fuzz targets gguf, safetensors and tokenizer_json: small files of every kind, and one for every
+fault that the corrupted model files (tests/data/bad) have, under the same names. The same faults in a few hundred bytes,
+because a fuzzer that mutates 80 kB of weights finds nothing.
 
   make_corpus.py [FOLDER]      (default: corpus/ beside this script)
 """
@@ -170,9 +170,88 @@ def safetensors_seeds():
     }
 
 
+def vocabulary(*tokens):
+    return {token: number for number, token in enumerate(tokens)}
+
+
+BPE = {"type": "BPE", "vocab": vocabulary("a", "b", "c", "\u0120", "ab", "abc", "<s>", "</s>"),
+       "merges": [["a", "b"], ["ab", "c"]]}
+SPM = {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "fuse_unk": True,
+       "vocab": vocabulary("<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "\u2581", "\u2581O"),
+       "merges": ["\u2581 O"]}
+
+
+def added(number, content, **more):
+    return {"id": number, "content": content, "single_word": False, "lstrip": False, "rstrip": False,
+            "normalized": False, "special": True, **more}
+
+
+def tokenizer(model=None, config=b"", text=b"", **parts):
+    body = {"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": None, "post_processor": None,
+            "decoder": {"type": "ByteLevel"}, "model": BPE if model is None else model, **parts}
+    tail = b"\0" + config + b"\0" + text if config or text else b""
+    return json.dumps(body).encode() + tail
+
+
+def split_rule(pattern, behavior="Isolated", **more):
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": False, **more}
+
+
+def tokenizer_seeds():
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    template = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+                                                         {"Sequence": {"id": "A", "type_id": 0}}],
+                "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [6], "tokens": ["<s>"]}}}
+    metaspace = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": False}
+    decoders = {"type": "Sequence", "decoders": [
+        {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"},
+        {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]}
+    good = tokenizer(pre_tokenizer=byte_level, post_processor=template,
+                     added_tokens=[added(6, "<s>"), added(7, "</s>")],
+                     config=b'{"add_bos_token": true, "bos_token": {"content": "<s>"}}', text=b"abc <s>ab")
+    return {
+        "control-byte-level": good,
+        "control-byte-fallback": tokenizer(SPM, decoder=decoders, normalizer={"type": "Sequence", "normalizers": [
+            {"type": "Prepend", "prepend": "\u2581"},
+            {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]}),
+        "control-metaspace": tokenizer(SPM, decoder=decoders, pre_tokenizer=metaspace),
+        "control-split": tokenizer(pre_tokenizer={"type": "Sequence", "pretokenizers": [
+            split_rule(r"(?i:'s|'t)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+                       r"|\s*[\r\n]+|\s+(?!\S)|\s+"),
+            dict(byte_level, use_regex=False)]}, normalizer={"type": "NFC"}),
+        "control-added-normalized": tokenizer(added_tokens=[added(6, "<s>", normalized=True, lstrip=True, rstrip=True)],
+                                              normalizer={"type": "NFKC"}, text=b"a <s> b"),
+        "empty": b"",
+        "not-json": b'{"model": BPE}',
+        "cut": good[:200],
+        "json-deep": b'{"model":' + b"[" * 300,
+        "model-missing": b'{"version":"1.0"}',
+        "model-unknown": tokenizer(dict(BPE, type="Unigram")),
+        "vocabulary-array": tokenizer(dict(BPE, vocab=["a", "b"])),
+        "id-negative": tokenizer(dict(BPE, vocab={"a": -1})),
+        "id-huge": tokenizer(dict(BPE, vocab={"a": 1 << 40})),
+        "id-large": tokenizer(dict(BPE, vocab={"a": (1 << 31) - 1})),
+        "id-twice": tokenizer(dict(BPE, vocab={"a": 0, "b": 0})),
+        "merge-of-nothing": tokenizer(dict(BPE, merges=[["x", "y"]])),
+        "merge-of-three": tokenizer(dict(BPE, merges=["a b c"])),
+        "merge-empty": tokenizer(dict(BPE, merges=[["", "a"]])),
+        "added-empty": tokenizer(added_tokens=[added(6, "")]),
+        "added-id-wrong": tokenizer(added_tokens=[added(1 << 33, "<s>")]),
+        "regex-open": tokenizer(pre_tokenizer=split_rule("(a")),
+        "regex-slow": tokenizer(pre_tokenizer=split_rule("(a+)+$"), text=b"a" * 40 + b"b"),
+        "regex-empty": tokenizer(pre_tokenizer=split_rule("")),
+        "regex-property-unknown": tokenizer(pre_tokenizer=split_rule(r"\p{Klingon}")),
+        "normalizer-grows": tokenizer(normalizer={"type": "Sequence", "normalizers": [
+            {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaa"}] * 12}, text=b"a"),
+        "pre-tokenizer-unknown": tokenizer(pre_tokenizer={"type": "Sorcery"}),
+        "decoder-unknown": tokenizer(decoder={"type": "Sorcery"}),
+    }
+
+
 def main():
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "corpus"
-    for target, seeds in {"gguf": gguf_seeds(), "safetensors": safetensors_seeds()}.items():
+    for target, seeds in {"gguf": gguf_seeds(), "safetensors": safetensors_seeds(),
+                          "tokenizer_json": tokenizer_seeds()}.items():
         folder = root / target
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():
