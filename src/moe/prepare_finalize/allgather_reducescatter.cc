@@ -104,7 +104,8 @@ class AllgatherReduceScatter final : public PrepareFinalize {
   Result<ReceivedRows> do_dispatch_recv(DispatchHandle::Step& base) override {
     auto& step = static_cast<GatherStep&>(base);
     const std::int32_t fused = shape().num_experts - options_.placement.num_experts();
-    step.expert_rows.assign(static_cast<std::size_t>(options_.placement.num_local(channel_->rank()) + fused), 0);
+    const std::int32_t held = options_.placement.num_local(channel_->rank()) + fused;
+    step.expert_rows.assign(static_cast<std::size_t>(held), 0);
     for (std::int32_t from = 0; from < ranks(); ++from) {
       SLUICE_TRY(channel_->group().wait(header(from).sent, step.epoch, from, "dispatch"));
       SLUICE_TRY(gather(step, from));
