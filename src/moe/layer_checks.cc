@@ -75,14 +75,16 @@ Status check_ffn(std::string_view name, const ExpertMatrices& weights, std::int6
 
 Status check_layer(const MoeSpec& spec, const MoeWeights& weights, const Plan& plan) {
   SLUICE_TRY(check_plan(spec, plan));
-  const std::int32_t experts = spec.routing.num_experts;
-  SLUICE_TRY(check_matrix("router", weights.router, experts, spec.hidden_size));
+  SLUICE_TRY(check_matrix("router", weights.router, spec.routing.num_experts, spec.hidden_size));
   SLUICE_TRY(check_vector("router bias", weights.router_bias, spec.routing.logit_bias));
   SLUICE_TRY(check_vector("selection bias", weights.selection_bias, spec.routing.selection_bias));
   const ExpertsEntry* kernel = find_experts(plan.experts);
   if (kernel == nullptr || kernel->create == nullptr) {
     return Error(ErrorCode::kUnsupported, fmt::format("MoE layer: this build has no experts kernel {}", plan.experts));
   }
+  // Those of this rank; fused shared experts are no part of the store yet.
+  const std::int32_t fused = plan.shared_experts == SharedExpertsMode::kFused ? spec.shared.count : 0;
+  const std::int32_t experts = plan.num_local_experts - fused;
   if (weights.experts == nullptr) return invalid("the experts' weights are missing");
   if (weights.experts->num_experts() != experts) {
     return invalid(fmt::format("{} experts are needed, the store holds {}", experts, weights.experts->num_experts()));
