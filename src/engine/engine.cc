@@ -127,6 +127,39 @@ Result<std::unique_ptr<Engine>> Engine::load(Env& env, const std::string& path, 
 
 std::unique_ptr<Sequence> Engine::new_sequence() const { return std::make_unique<Sequence>(spec(), context_); }
 
+Status Engine::check_chunk(const Chunk& chunk) const {
+  if (chunk.sequence == nullptr) return Error(ErrorCode::kInvalidArgument, "a chunk has no sequence");
+  for (const std::int32_t token : chunk.tokens) {
+    if (token < 0 || token >= spec().vocab_size) {
+      return Error(ErrorCode::kInvalidArgument,
+                   fmt::format("token id {} is out of range: the model has {} tokens", token, spec().vocab_size));
+    }
+  }
+  return chunk.sequence->cache_.check_room(static_cast<std::int64_t>(chunk.tokens.size()));
+}
+
+Status Engine::step(std::span<const Chunk> chunks, const ChunkLogitsSink& sink, const LayerRoutingObserver& routing) {
+  std::vector<SequenceTokens> batch;
+  std::vector<std::int64_t> ends;  // of each chunk's rows in the batch
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const Chunk& chunk = chunks[i];
+    if (const Status status = check_chunk(chunk); !status.ok()) {
+      return chunks.size() == 1 ? status.error() : status.error().with_context(fmt::format("chunk {}", i));
+    }
+    batch.push_back({&chunk.sequence->cache_, chunk.tokens, sink ? chunk.want : WantLogits::kNone});
+    ends.push_back((ends.empty() ? 0 : ends.back()) + static_cast<std::int64_t>(chunk.tokens.size()));
+  }
+  const LogitsSink by_chunk = [&](std::int64_t row, std::span<const float> logits) {
+    const auto chunk = static_cast<std::size_t>(std::ranges::upper_bound(ends, row) - ends.begin());
+    sink(chunk, row - (chunk == 0 ? 0 : ends[chunk - 1]), logits);
+  };
+  SLUICE_TRY(model_->forward(batch, by_chunk, routing));
+  for (const Chunk& chunk : chunks) {
+    chunk.sequence->tokens_.insert(chunk.sequence->tokens_.end(), chunk.tokens.begin(), chunk.tokens.end());
+  }
+  return Status::success();
+}
+
 Status Engine::evaluate(Sequence& sequence, std::span<const std::int32_t> tokens, std::int64_t batch, bool want_all,
                         const LogitsSink& sink, const LayerRoutingObserver& routing,
                         const std::function<bool(std::int64_t done)>& progress) {
@@ -136,14 +169,13 @@ Status Engine::evaluate(Sequence& sequence, std::span<const std::int32_t> tokens
     const std::int64_t count = std::min(batch, total - done);
     const std::span<const std::int32_t> part =
         tokens.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(count));
-    const SequenceTokens item = {&sequence.cache_, part};
     // Logits of inner batches' last tokens are nobody's business unless all are wanted.
-    const bool last = done + count == total;
-    const LogitsSink shifted = [&](std::int64_t row, std::span<const float> logits) {
-      if (sink && (want_all || last)) sink(done + row, logits);
+    const WantLogits last = done + count == total ? WantLogits::kLast : WantLogits::kNone;
+    const Chunk chunk = {&sequence, part, want_all ? WantLogits::kAll : last};
+    const ChunkLogitsSink shifted = [&](std::size_t, std::int64_t token, std::span<const float> logits) {
+      sink(done + token, logits);
     };
-    SLUICE_TRY(model_->forward({&item, 1}, want_all ? WantLogits::kAll : WantLogits::kLast, shifted, routing));
-    sequence.tokens_.insert(sequence.tokens_.end(), part.begin(), part.end());
+    SLUICE_TRY(step({&chunk, 1}, sink ? shifted : ChunkLogitsSink(), routing));
     done += count;
     if (progress && !progress(done) && done < total) return Error(ErrorCode::kCancelled, "cancelled");
   }

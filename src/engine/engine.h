@@ -70,7 +70,17 @@ class Sequence {
   std::vector<std::int32_t> tokens_;
 };
 
-// One generation at a time.
+// A sequence's part in one step: a prompt's piece (chunked prefill) or the token just sampled (decode).
+struct Chunk {
+  Sequence* sequence = nullptr;  // each at most once per step
+  std::span<const std::int32_t> tokens;
+  WantLogits want = WantLogits::kLast;
+};
+
+// Logits [vocab] of chunks[chunk].tokens[token]; valid during the call only.
+using ChunkLogitsSink = std::function<void(std::size_t chunk, std::int64_t token, std::span<const float> logits)>;
+
+// One step, evaluation or generation at a time.
 class Engine {
  public:
   // path "" = the embedded model. Errors carry the file and the fault.
@@ -91,6 +101,12 @@ class Engine {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   std::unique_ptr<Sequence> new_sequence() const;
+
+  // One forward pass over the chunks of several sequences, prefill and decode mixed. Checks all chunks first, and on
+  // any error no sequence has changed: kInvalidArgument (no sequence, one twice, a token id out of range), kResource (a
+  // context full, no memory), each naming the chunk where there are several; kCorrupt (the weights gave NaN or
+  // infinity). In scalar mode a sequence's logits have the same bits as when it is evaluated alone.
+  Status step(std::span<const Chunk> chunks, const ChunkLogitsSink& sink, const LayerRoutingObserver& routing = {});
 
   // Evaluates tokens in batches of options.batch (or `batch` if > 0). `sink` gets logits of every token (want_all) or
   // of the last one. `progress` (may be empty) gets tokens done; returning false cancels (kCancelled; what was
@@ -113,6 +129,8 @@ class Engine {
 
  private:
   Engine() = default;
+  Status check_chunk(const Chunk& chunk) const;
+
   EngineOptions options_;
   std::int64_t context_ = 0;
   std::unique_ptr<ThreadPool> pool_;

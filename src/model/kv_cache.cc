@@ -11,13 +11,19 @@ KvCache::KvCache(const ModelSpec& spec, std::int64_t max_positions) : max_positi
   blocks_.resize(spec.layers.size());
 }
 
-Status KvCache::reserve(std::int64_t count) {
+Status KvCache::check_room(std::int64_t count) const {
   const std::int64_t wanted = length_ + count;
   if (wanted > max_positions_) {
     return Error(
         ErrorCode::kResource,
         fmt::format("the context is full: {} tokens wanted, room for {}; raise --ctx-size", wanted, max_positions_));
   }
+  return Status::success();
+}
+
+Status KvCache::reserve(std::int64_t count) {
+  SLUICE_TRY(check_room(count));
+  const std::int64_t wanted = length_ + count;
   const auto needed = static_cast<std::size_t>((wanted + kBlock - 1) / kBlock);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     while (blocks_[layer].size() < needed) {

@@ -20,6 +20,8 @@ class KvCache {
 
   std::int64_t length() const { return length_; }
   std::int64_t max_positions() const { return max_positions_; }
+  // kResource if `count` more positions do not fit into the context.
+  Status check_room(std::int64_t count) const;
   // Makes rows [length, length + count) writable. kResource if the context is full or memory runs out.
   Status reserve(std::int64_t count);
   // The rows written since become part of the sequence.

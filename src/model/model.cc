@@ -66,7 +66,7 @@ class LoadedModel final : public Model {
   const std::vector<std::string>& unused_tensors() const override { return weights_->unused; }
   std::size_t converted_bytes() const override { return weights_->arena.allocated(); }
 
-  Status forward(std::span<const SequenceTokens> batch, WantLogits want, const LogitsSink& sink,
+  Status forward(std::span<const SequenceTokens> batch, const LogitsSink& sink,
                  const LayerRoutingObserver& routing) override;
 
  private:
@@ -94,6 +94,12 @@ class LoadedModel final : public Model {
 
 Status LoadedModel::gather_rows(std::span<const SequenceTokens> batch, std::vector<std::int32_t>& tokens) {
   rows_.clear();
+  std::vector<const KvCache*> caches;
+  for (const SequenceTokens& sequence : batch) caches.push_back(sequence.cache);
+  std::ranges::sort(caches);
+  if (std::ranges::adjacent_find(caches) != caches.end()) {
+    return Error(ErrorCode::kInvalidArgument, "a sequence is twice in one batch");
+  }
   for (const SequenceTokens& sequence : batch) {
     std::int64_t position = sequence.cache->length();
     for (const std::int32_t token : sequence.tokens) {
@@ -174,11 +180,12 @@ Status LoadedModel::emit_logits(std::span<const std::int64_t> wanted, const Logi
   return Status::success();
 }
 
-Status LoadedModel::forward(std::span<const SequenceTokens> batch, WantLogits want, const LogitsSink& sink,
+Status LoadedModel::forward(std::span<const SequenceTokens> batch, const LogitsSink& sink,
                             const LayerRoutingObserver& routing) {
   std::vector<std::int32_t> tokens;
   SLUICE_TRY(gather_rows(batch, tokens));
   const auto count = static_cast<std::int64_t>(tokens.size());
+  if (count == 0) return Status::success();
   const std::int64_t hidden = spec_.hidden_size;
   float* x = x_.resize(count * hidden);
   for (std::int64_t t = 0; t < count; ++t) {
@@ -191,8 +198,8 @@ Status LoadedModel::forward(std::span<const SequenceTokens> batch, WantLogits wa
   for (const SequenceTokens& sequence : batch) {
     const std::int64_t begin = end;
     end += static_cast<std::int64_t>(sequence.tokens.size());
-    if (begin == end) continue;
-    for (std::int64_t r = want == WantLogits::kAll ? begin : end - 1; r < end; ++r) wanted.push_back(r);
+    if (begin == end || sequence.want == WantLogits::kNone) continue;
+    for (std::int64_t r = sequence.want == WantLogits::kAll ? begin : end - 1; r < end; ++r) wanted.push_back(r);
   }
   SLUICE_TRY(emit_logits(wanted, sink));
   for (const SequenceTokens& sequence : batch) {

@@ -22,13 +22,14 @@ struct ModelOptions {
   std::function<void(double)> progress;  // 0 .. 1 while weights are bound; may be empty
 };
 
+enum class WantLogits { kNone, kLast, kAll };  // of a sequence's new tokens
+
 // New tokens of one sequence; they go behind what its cache holds.
 struct SequenceTokens {
   KvCache* cache = nullptr;
   std::span<const std::int32_t> tokens;
+  WantLogits want = WantLogits::kLast;
 };
-
-enum class WantLogits { kLast /* of each sequence */, kAll };
 
 // Final routing of one layer for the tokens of a batch, in batch order; arrays are [tokens, top_k], by falling weight.
 using LayerRoutingObserver = std::function<void(std::int64_t layer, std::int64_t tokens, std::int32_t top_k,
@@ -52,10 +53,11 @@ class Model {
   // Bytes of weights that were converted at load (not views into the mapping).
   virtual std::size_t converted_bytes() const = 0;
 
-  // Runs the tokens of all sequences as one batch and commits them to their caches. On an error nothing is committed.
-  // Errors: kInvalidArgument (token id out of range), kResource (context full), kCorrupt (the weights gave NaN or
-  // infinity; names the tensor). Same bits for any split of a sequence into batches in scalar mode.
-  virtual Status forward(std::span<const SequenceTokens> batch, WantLogits want, const LogitsSink& sink,
+  // Runs the tokens of all sequences as one batch and commits them to their caches: matrix products and experts over
+  // all rows together, attention per sequence. On an error nothing is committed. Errors: kInvalidArgument (token id out
+  // of range, one cache twice), kResource (context full), kCorrupt (the weights gave NaN or infinity; names the
+  // tensor). In scalar mode the bits depend neither on the split of a sequence into batches nor on the other sequences.
+  virtual Status forward(std::span<const SequenceTokens> batch, const LogitsSink& sink,
                          const LayerRoutingObserver& routing) = 0;
 };
 

@@ -80,7 +80,7 @@ TEST_P(TalesMoe, GreedyTokens) {
     const auto feed = [&](std::span<const std::int32_t> part) {
       const SequenceTokens item = {&cache, part};
       const Status status = loaded.model->forward(
-          {&item, 1}, WantLogits::kLast, [&](std::int64_t, std::span<const float> row) { best = top1(row).first; }, {});
+          {&item, 1}, [&](std::int64_t, std::span<const float> row) { best = top1(row).first; }, {});
       ASSERT_TRUE(status.ok()) << status.error().message();
     };
     feed(tokens);

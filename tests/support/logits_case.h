@@ -78,7 +78,7 @@ struct LoadedForTest {
     KvCache cache(model->spec(), static_cast<std::int64_t>(tokens.size()));
     for (std::size_t done = 0; done < tokens.size();) {
       const std::size_t count = std::min(static_cast<std::size_t>(batch), tokens.size() - done);
-      const SequenceTokens item = {&cache, tokens.subspan(done, count)};
+      const SequenceTokens item = {&cache, tokens.subspan(done, count), WantLogits::kAll};
       LayerRoutingObserver observer;
       if (routing != nullptr) {
         observer = [&](std::int64_t layer, std::int64_t rows, std::int32_t top_k, const moe::GlobalExpert* ids,
@@ -94,7 +94,7 @@ struct LoadedForTest {
         };
       }
       const Status status = model->forward(
-          {&item, 1}, WantLogits::kAll,
+          {&item, 1},
           [&](std::int64_t row, std::span<const float> values) {
             std::copy(values.begin(), values.end(),
                       out.begin() + static_cast<std::ptrdiff_t>((done + static_cast<std::size_t>(row)) * vocab));
